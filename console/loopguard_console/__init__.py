@@ -1,0 +1,1 @@
+"""The half of loopguard-console that runs in the human's terminal."""

@@ -1,0 +1,5 @@
+"""``python -m loopguard_console``."""
+
+from loopguard_console.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""The command line: which commands there are, and one way to fail.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or input that cannot be read, 3 something was stopped
+(``judge``). Errors are one line on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from loopguard_console.errors import Failure, Refused
+from loopguard_core import __version__
+from loopguard_core.store.contract import StoreError
+
+#: command -> module in ``loopguard_console.commands`` that has a click command of the same name
+COMMANDS: dict[str, str] = {}
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is asked for, so that start-up stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        loaded = importlib.import_module(f"loopguard_console.commands.{module}")
+        command: click.Command = getattr(loaded, cmd_name.replace("-", "_"))
+        return command
+
+
+@click.group(cls=Commands, invoke_without_command=True)
+@click.version_option(__version__, prog_name="loopguard-console")
+@click.option(
+    "--store",
+    "store_path",
+    metavar="FILE",
+    help="The event store to use instead of the default one (also LOOPGUARD_STORE).",
+)
+@click.pass_context
+def cli(ctx: click.Context, store_path: str | None) -> None:
+    """Watch AI agents call tools, see why the loop guard stops them, and let them go by hand."""
+    ctx.obj = {"store": store_path}
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(click.Command("help", callback=lambda: click.echo(ctx.get_help())))
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    try:
+        result: Any = cli.main(argv, prog_name="loopguard-console", standalone_mode=False)
+        code = result if isinstance(result, int) else 0
+    except click.exceptions.Abort:
+        code = _say("stopped", 130)
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except Refused as error:
+        code = _say(str(error), 2)
+    except (Failure, StoreError) as error:
+        code = _say(str(error), 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"loopguard-console: {message}", err=True)
+    return code

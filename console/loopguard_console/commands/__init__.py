@@ -1,0 +1,1 @@
+"""One file a command. ``cli.py`` names them; each is imported only when it runs."""

@@ -1,0 +1,281 @@
+"""The vocabulary of the event log and its JSON Lines codec (version 1).
+
+An event has a type, a session, a sequence number that is gapless within the session (from 1), and a
+time in seconds since the epoch or None where a recording has none. Everything else stands in ``data``
+under the names of ``TYPES``; unknown fields and unknown types survive a round trip.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+VERSION = 1
+OUTCOMES = ("ok", "error", "blocked", "denied", "cancelled", "pending")
+
+# type -> the fields without which the event says nothing
+TYPES: dict[str, tuple[str, ...]] = {
+    "session_start": (),
+    "session_end": (),
+    "turn_start": (),
+    "user_message": (),
+    "assistant_text": (),
+    "system_message": (),
+    "call": ("tool",),
+    "call_start": ("call", "tool"),
+    "call_end": ("call", "outcome"),
+    "request_opened": ("request", "call", "tier"),
+    "request_resolved": ("request", "resolution"),
+    "request_delivered": ("request",),
+    "grant": ("grant", "scope"),
+    "revoke": ("grant",),
+    "reset": (),
+    "halt": (),
+    "resume": (),
+    "breakpoint": (),
+    "label": (),
+    "note": (),
+    "gap": ("count",),
+}
+
+_DEEPEST = 200
+
+
+class EventError(ValueError):
+    """A line that is not an event: what is wrong, and where."""
+
+    def __init__(self, what: str, where: str = "") -> None:
+        super().__init__(f"{where}: {what}" if where else what)
+        self.what = what
+        self.where = where
+
+
+class Event:
+    """One entry of the log."""
+
+    __slots__ = ("data", "seq", "session", "ts", "type")
+
+    def __init__(
+        self,
+        type: str,
+        session: str = "",
+        *,
+        seq: int = 0,
+        ts: float | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        self.type = type
+        self.session = session
+        self.seq = seq
+        self.ts = ts
+        self.data: dict[str, Any] = {} if data is None else data
+
+    def text(self, name: str) -> str:
+        """The field *name* where it is a string, else the empty string."""
+        value = self.data.get(name)
+        return value if isinstance(value, str) else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as one JSON object."""
+        head: dict[str, Any] = {"type": self.type}
+        if self.session:
+            head["session"] = self.session
+        if self.seq:
+            head["seq"] = self.seq
+        if self.ts is not None:
+            head["ts"] = self.ts
+        return {**head, **self.data}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Event({self.to_json()!r})"
+
+
+def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:
+    """*value* as JSON can carry it: what JSON lacks is named in words, nothing raises.
+
+    NaN and infinities become strings, foreign objects their ``repr``, cycles and what lies deeper
+    than 200 levels a short marker, integers that Python will not print their size.
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return (
+            int(value) if value.bit_length() < 14_000 else f"<integer of {value.bit_length()} bits>"
+        )
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, (dict, list, tuple)):
+        if id(value) in above:
+            return "<cycle>"
+        if depth >= _DEEPEST:
+            return "<nested too deeply>"
+        inside = (*above, id(value))
+        if isinstance(value, dict):
+            return {_key(k): portable(v, depth + 1, inside) for k, v in value.items()}
+        return [portable(v, depth + 1, inside) for v in value]
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001 - a foreign object's repr may raise anything
+        return f"<{type(value).__name__}: repr failed with {type(error).__name__}>"
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    if key is None or isinstance(key, (bool, int, float)):
+        return str(json.dumps(portable(key)))
+    return str(portable(key))
+
+
+def dump(value: object) -> str:
+    """*value* as one line of JSON. Never raises: see ``portable``."""
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(portable(value), separators=(",", ":"))
+
+
+def load(text: str | bytes) -> Any:
+    """The JSON value in *text*. Integers that Python will not parse stay strings.
+
+    Raises ``ValueError`` where it is not JSON or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
+    except ValueError:  # an integer of more digits than Python parses
+        return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) < 4_000 else digits
+
+
+def encode(event: Event) -> str:
+    """The event as one line of JSON, without the line end."""
+    return dump(event.to_json())
+
+
+def decode(line: str | bytes, where: str = "") -> Event:
+    """The event in one line of JSON. Raises ``EventError`` naming *where*."""
+    try:
+        raw = load(line)
+    except ValueError as error:
+        raise EventError(f"not JSON: {error}", where) from None
+    if not isinstance(raw, dict):
+        raise EventError(f"an event is a JSON object, this is {type(raw).__name__}", where)
+    return from_json(raw, where)
+
+
+def from_json(raw: dict[str, Any], where: str = "") -> Event:
+    """The event in a JSON object. Raises ``EventError`` naming *where*."""
+    data = dict(raw)
+    kind = data.pop("type", None)
+    if not isinstance(kind, str) or not kind:
+        raise EventError('an event needs a type, such as "call"', where)
+    session = data.pop("session", "")
+    seq = data.pop("seq", 0)
+    ts = data.pop("ts", None)
+    if not isinstance(session, str):
+        raise EventError("session is not a string", where)
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq < 0:
+        raise EventError("seq is not a whole number from 1", where)
+    if ts is not None and (
+        isinstance(ts, bool) or not isinstance(ts, (int, float)) or not math.isfinite(ts)
+    ):
+        raise EventError("ts is not a number of seconds since the epoch", where)
+    for name in TYPES.get(kind, ()):
+        if name not in data:
+            raise EventError(f"{kind} needs the field {name}", where)
+    if kind in ("call", "call_start") and not isinstance(data["tool"], str):
+        raise EventError("tool is not a string", where)
+    if kind in ("call_start", "call_end") and not isinstance(data["call"], str):
+        raise EventError("call is not a string", where)
+    if kind == "call_end" and data["outcome"] not in OUTCOMES:
+        raise EventError(f"outcome is not one of {', '.join(OUTCOMES)}", where)
+    return Event(kind, session, seq=seq, ts=None if ts is None else float(ts), data=data)
+
+
+def expand(events: Iterable[Event], session: str = "recording") -> Iterator[tuple[int, Event]]:
+    """Recorded events in full: ``(index in the input, event)``.
+
+    A ``call`` becomes ``call_start`` and ``call_end``; absent session, seq, call and message are filled
+    in; ``dt`` (seconds since the event before) also becomes ``ts``, counted from 0 where no time was given.
+    ``last`` on a ``call_end`` says whether it closes its message, which only a recording knows.
+    """
+    seqs: dict[str, int] = {}
+    clocks: dict[str, float] = {}
+    pending: tuple[int, Event] | None = None
+    for index, event in enumerate(events):
+        if pending is not None:
+            yield from _place(*pending, _follows(pending[1], event), seqs, clocks, session)
+        pending = (index, event)
+    if pending is not None:
+        yield from _place(*pending, False, seqs, clocks, session)
+
+
+def _follows(event: Event, after: Event) -> bool:
+    message = event.data.get("message")
+    return message is not None and after.type == "call" and after.data.get("message") == message
+
+
+def _place(
+    index: int,
+    event: Event,
+    followed: bool,
+    seqs: dict[str, int],
+    clocks: dict[str, float],
+    default: str,
+) -> Iterator[tuple[int, Event]]:
+    session = event.session or default
+    data = dict(event.data)
+    ts = event.ts
+    if ts is None and isinstance(data.get("dt"), (int, float)):
+        ts = clocks.get(session, 0.0) + float(data["dt"])
+    if ts is not None:
+        clocks[session] = ts
+    seq = seqs.get(session, 0)
+    if event.type != "call":
+        seqs[session] = seq + 1
+        yield index, Event(event.type, session, seq=seq + 1, ts=ts, data=data)
+        return
+    seqs[session] = seq + 2
+    call = str(data.pop("call", "") or f"call-{index}")
+    start = {"call": call, "tool": data.pop("tool"), "args": data.pop("args", None)}
+    start["message"] = str(data.pop("message", None) or call)
+    for name in ("agent", "verdict", "traits", "dt"):
+        if name in data:
+            start[name] = data.pop(name)
+    end = {"call": call, "outcome": _outcome(data), "result": data.pop("result", None), **data}
+    if followed:
+        end["last"] = False
+    yield index, Event("call_start", session, seq=seq + 1, ts=ts, data=start)
+    ended = ts
+    if ts is not None and isinstance(end.get("duration"), (int, float)):
+        ended = ts + float(end["duration"])
+    yield index, Event("call_end", session, seq=seq + 2, ts=ended, data=end)
+
+
+def _outcome(data: dict[str, Any]) -> str:
+    outcome = data.pop("outcome", None)
+    ok = data.pop("ok", True)
+    if data.pop("denied", False):
+        return "denied"
+    if outcome in OUTCOMES:
+        return str(outcome)
+    return "ok" if ok else "error"

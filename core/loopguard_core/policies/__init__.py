@@ -1,0 +1,1 @@
+"""The guard policies and their registry."""

@@ -1,0 +1,188 @@
+"""The contract of every event store. The contract test suite runs against each engine.
+
+Appending is one statement and durable once it returns. Within a session sequence numbers run from 1
+without a gap, whoever writes. Reading never holds a snapshot: every method fetches all it returns.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loopguard_core.events import Event
+
+
+class StoreError(Exception):
+    """The store cannot be read or written: what happened, where, and what to do."""
+
+
+class Stale(Exception):
+    """Others wrote to the session since ``expect``: read on, fold, and try again. Nothing was written."""
+
+
+class Taken(Exception):
+    """An entry that exists once is there already (a call's start or end, a request's resolution).
+
+    ``seq`` is the position of the one that is there. Nothing was written.
+    """
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"already recorded at {seq}")
+        self.seq = seq
+
+
+class Session:
+    """What the store knows of one session without reading its events. Times in seconds since the epoch."""
+
+    __slots__ = (
+        "agent",
+        "calls",
+        "cwd",
+        "ended",
+        "first_ts",
+        "host",
+        "last_ts",
+        "name",
+        "parent",
+        "pid",
+        "pid_started",
+        "seq",
+        "session",
+        "waiting",
+        "worst",
+    )
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        self.name = ""
+        self.agent = ""
+        self.parent = ""
+        self.cwd = ""
+        self.host = ""
+        self.pid = 0
+        self.pid_started = ""
+        self.first_ts: float | None = None
+        self.last_ts: float | None = None
+        self.ended = False
+        self.seq = 0
+        self.calls = 0
+        self.worst = 0
+        self.waiting = 0
+
+
+class Request:
+    """A human's decision that was asked for. ``resolution`` is empty while it is pending."""
+
+    __slots__ = (
+        "args",
+        "by",
+        "call",
+        "deadline",
+        "delivered",
+        "note",
+        "opened_ts",
+        "pid",
+        "request",
+        "resolution",
+        "resolved_ts",
+        "seen",
+        "seq",
+        "session",
+        "signature",
+        "tier",
+        "tool",
+        "verdict",
+    )
+
+    def __init__(self, request: str, session: str, seq: int) -> None:
+        self.request = request
+        self.session = session
+        self.seq = seq
+        self.call = ""
+        self.tool = ""
+        self.args: object = None
+        self.signature = ""
+        self.tier = 0
+        self.verdict: dict[str, object] = {}
+        self.seen = ""
+        self.pid = 0
+        self.opened_ts: float | None = None
+        self.deadline: float | None = None
+        self.resolution = ""
+        self.resolved_ts: float | None = None
+        self.by = ""
+        self.note = ""
+        self.delivered = False
+
+
+class Store:
+    """What an engine does. Every method raises ``StoreError`` where the store fails."""
+
+    #: Where it is, as a person names it.
+    place = ""
+
+    def append(self, event: Event, *, expect: int | None = None) -> int:
+        """Append *event* to its session; its sequence number.
+
+        With *expect*, only if the session's last number is *expect*, else ``Stale``. Raises ``Taken``
+        for a second start or end of one call, a second resolution or delivery of one request, and a
+        second grant that names the same request. ``request_opened`` without a request id is given one,
+        short and unique in the store (``R7``), which is set on *event*.
+        """
+        raise NotImplementedError
+
+    def read(
+        self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
+    ) -> list[Event]:
+        """Events of *session* with a number above *after*, in order.
+
+        Without *payloads*, arguments, results and texts are left out: what the fold needs remains.
+        """
+        raise NotImplementedError
+
+    def last_turn(self, session: str) -> int:
+        """The number before the session's last ``user_message`` or ``turn_start`` (0 without one)."""
+        raise NotImplementedError
+
+    def tail(self, cursor: int, limit: int = 1000) -> tuple[int, list[Event]]:
+        """Events of all sessions written after *cursor*, in order of writing, and the new cursor.
+
+        Cursor 0 is the beginning; ``-1`` gives no events and the cursor of the end.
+        """
+        raise NotImplementedError
+
+    def sessions(self) -> list[Session]:
+        """All sessions, the most recently active first."""
+        raise NotImplementedError
+
+    def session(self, session: str) -> Session | None:
+        """One session, or None."""
+        raise NotImplementedError
+
+    def requests(self, *, session: str = "", pending: bool = False) -> list[Request]:
+        """Requests, the newest last; only those of *session* where given, only unresolved if *pending*."""
+        raise NotImplementedError
+
+    def request(self, request: str) -> Request | None:
+        """One request by its id, or None."""
+        raise NotImplementedError
+
+    def changed(self, timeout: float) -> bool:
+        """Wait until anything may have been written since the last call, at most *timeout* seconds.
+
+        A hint only: look at the store after either answer.
+        """
+        raise NotImplementedError
+
+    def beat(self, ts: float) -> None:
+        """Say that a console of this process is attached."""
+        raise NotImplementedError
+
+    def attached(self, now: float) -> Sequence[int]:
+        """Process ids of consoles that are attached."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the store. A closed store raises ``StoreError``."""
+        raise NotImplementedError

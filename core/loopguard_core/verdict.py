@@ -1,0 +1,226 @@
+"""What a policy says of a call, and what the guard makes of it.
+
+These classes are on the agent's hot path: plain slotted classes, no dataclasses, no typing at run time.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+class Tier(IntEnum):
+    """How strong a verdict is. Ordered: the strongest wins."""
+
+    ALLOW = 0
+    WARN = 1
+    BLOCK = 2
+    HALT = 3
+
+    @property
+    def word(self) -> str:
+        """The tier as it stands in events and on the command line: ``allow`` … ``halt``."""
+        return _WORDS[self]
+
+    @classmethod
+    def of(cls, word: object) -> Tier:
+        """The tier named *word*. Raises ``ValueError`` for any other value."""
+        try:
+            return _TIERS[word]  # type: ignore[index]
+        except (KeyError, TypeError):
+            raise ValueError(f"no tier is called {word!r}: allow, warn, block or halt") from None
+
+
+_WORDS = ("allow", "warn", "block", "halt")
+_TIERS = dict(zip(_WORDS, Tier, strict=True))
+
+
+class Verdict:
+    """A policy's judgement of one call, before it runs or on its result.
+
+    ``count`` is how often the detector has seen the repetition, ``threshold`` the count at which this
+    tier fires (0 where the detector has none). ``traits`` names the tool traits and normalisations
+    that took part. ``ends_turn``: a block that latches like a halt (Hermes). ``source`` names another
+    guard whose verdict this is; empty for ours.
+    """
+
+    __slots__ = (
+        "count",
+        "detector",
+        "ends_turn",
+        "policy",
+        "reason",
+        "signature",
+        "source",
+        "threshold",
+        "tier",
+        "traits",
+    )
+
+    def __init__(
+        self,
+        tier: Tier,
+        policy: str,
+        *,
+        detector: str = "",
+        signature: str = "",
+        count: int = 0,
+        threshold: int = 0,
+        reason: str = "",
+        ends_turn: bool = False,
+        traits: tuple[str, ...] = (),
+        source: str = "",
+    ) -> None:
+        self.tier = tier
+        self.policy = policy
+        self.detector = detector
+        self.signature = signature
+        self.count = count
+        self.threshold = threshold
+        self.reason = reason
+        self.ends_turn = ends_turn
+        self.traits = traits
+        self.source = source
+
+    @property
+    def stops(self) -> bool:
+        """True for block and halt: the call does not run unless a human lets it."""
+        return self.tier >= Tier.BLOCK
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as it stands on an event. Empty fields are left out."""
+        out: dict[str, Any] = {"tier": _WORDS[self.tier], "policy": self.policy}
+        if self.detector:
+            out["detector"] = self.detector
+        if self.signature:
+            out["signature"] = self.signature
+        if self.count:
+            out["count"] = self.count
+        if self.threshold:
+            out["threshold"] = self.threshold
+        if self.reason:
+            out["reason"] = self.reason
+        if self.ends_turn:
+            out["ends_turn"] = True
+        if self.traits:
+            out["traits"] = list(self.traits)
+        if self.source:
+            out["source"] = self.source
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        """The verdict that stands on an event. Raises ``ValueError`` for an unknown tier."""
+        return cls(
+            Tier.of(data.get("tier")),
+            str(data.get("policy", "")),
+            detector=str(data.get("detector", "")),
+            signature=str(data.get("signature", "")),
+            count=int(data.get("count") or 0),
+            threshold=int(data.get("threshold") or 0),
+            reason=str(data.get("reason", "")),
+            ends_turn=bool(data.get("ends_turn", False)),
+            traits=tuple(str(t) for t in data.get("traits") or ()),
+            source=str(data.get("source", "")),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verdict) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.tier, self.policy, self.signature, self.count))
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.to_json()!r})"
+
+
+class Count:
+    """One counter of a policy, as the console draws it.
+
+    ``thresholds`` maps each tier that this counter can still reach to the count at which it does.
+    ``key`` is a signature, or a tool's name for a counter of the whole tool.
+    """
+
+    __slots__ = ("count", "detector", "key", "thresholds", "tier", "tool")
+
+    def __init__(
+        self,
+        key: str,
+        tool: str,
+        count: int,
+        *,
+        detector: str,
+        thresholds: Mapping[Tier, int],
+        tier: Tier = Tier.ALLOW,
+    ) -> None:
+        self.key = key
+        self.tool = tool
+        self.count = count
+        self.detector = detector
+        self.thresholds = dict(thresholds)
+        self.tier = tier
+
+    @property
+    def next(self) -> tuple[Tier, int] | None:
+        """The next tier that this counter will reach and at which count, or None."""
+        ahead = [(at, tier) for tier, at in self.thresholds.items() if at > self.count]
+        if not ahead:
+            return None
+        at, tier = min(ahead)
+        return tier, at
+
+    def __repr__(self) -> str:
+        return f"Count({self.key!r}, {self.count}, {self.detector!r}, {self.tier.word})"
+
+
+class Ruling:
+    """What happens to a call: the human's word, then the latch, then the verdict.
+
+    ``action``: ``run``, ``refuse``, or ``ask`` (a request is to be opened and answered first).
+    ``cause`` says whose word it was: ``verdict``, ``latch``, ``grant``, ``halt``, ``deny``,
+    ``breakpoint``. ``ref`` names the grant behind it. ``released``: the call runs although the policy
+    or a latch would have stopped it, so it leaves no mark on the counters. ``verdict`` is the policy's
+    on this very call; ``why`` is the one that explains the ruling (a latch keeps the verdict that set it).
+    """
+
+    __slots__ = (
+        "action",
+        "cause",
+        "ends_turn",
+        "note",
+        "ref",
+        "released",
+        "tier",
+        "verdict",
+        "why",
+    )
+
+    def __init__(
+        self,
+        action: str,
+        verdict: Verdict,
+        *,
+        tier: Tier | None = None,
+        why: Verdict | None = None,
+        cause: str = "verdict",
+        ref: str = "",
+        note: str = "",
+        released: bool = False,
+        ends_turn: bool = False,
+    ) -> None:
+        self.action = action
+        self.verdict = verdict
+        self.why = verdict if why is None else why
+        self.tier = verdict.tier if tier is None else tier
+        self.cause = cause
+        self.ref = ref
+        self.note = note
+        self.released = released
+        self.ends_turn = ends_turn
+
+    def __repr__(self) -> str:
+        return f"Ruling({self.action!r}, {self.tier.word}, cause={self.cause!r})"
