@@ -1,0 +1,138 @@
+"""What one session's calls look like in numbers: repetition, alternation, failure.
+
+A pure fold over the events of one session, in their order. Memory grows by one byte a call and one
+digest a different call; payloads are not kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from loopguard_core.identity import Digester, canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from loopguard_core.events import Event
+
+WINDOW = 20
+_FAILED = frozenset({"error", "blocked", "denied"})
+_OK, _FAILURE, _UNDECIDED, _UNANSWERED = 0, 1, 2, 3
+_SHORTEST_PINGPONG = 4
+
+
+class SessionStats:
+    """Feed it the events of one session with ``add``; ``to_json`` gives the numbers so far.
+
+    Each call counts once, by its id, whatever happened to it. Calls are equal where the tool and the
+    arguments with sorted keys are.
+    """
+
+    def __init__(self) -> None:
+        self._digest = Digester()
+        self._places: dict[str, int] = {}
+        self._states = bytearray()
+        self._seen: set[str] = set()
+        self._agents: set[str] = set()
+        self._recent: deque[str] = deque(maxlen=WINDOW)
+        self._in_window: Counter[str] = Counter()
+        self._run = self._longest = self._longest_end = 0
+        self._pair = self._pingpong = 0
+        self._top_tool = ""
+        self._turns = 0
+        self._most_in_window = 0
+
+    def add(self, event: Event) -> None:
+        """Count one event in. Recorded events come through ``events.expand`` first."""
+        if event.type == "user_message":
+            self._turns += 1
+        elif event.type == "call_start":
+            self._request(str(event.data["call"]), event)
+        elif event.type == "call_end":
+            self._answer(str(event.data["call"]), str(event.data["outcome"]))
+
+    def add_all(self, events: Iterable[Event]) -> SessionStats:
+        """Count many events in; itself again."""
+        for event in events:
+            self.add(event)
+        return self
+
+    def to_json(self, *, failures_known: bool = True) -> dict[str, Any]:
+        """The numbers: ``calls`` (requested), ``distinct``, ``longest_run`` (identical in a row),
+        ``run_failures`` (inside the first such run), ``max_in_20`` (identical in any 20 consecutive),
+        ``pingpong`` (longest A B A B …, 0 below 4), ``failures`` (error, blocked, denied),
+        ``longest_failure_streak``, ``without_result``, ``turns``, ``agents`` and ``top_tool`` (of the
+        longest run). Where a format does not say which calls failed, the three numbers about failures
+        are None.
+        """
+        states = self._states
+        run = states[self._longest_end - self._longest : self._longest_end]
+        failing = {
+            "run_failures": run.count(_FAILURE),
+            "failures": states.count(_FAILURE),
+            "longest_failure_streak": _longest_streak(states),
+        }
+        return {
+            "calls": len(states),
+            "distinct": len(self._seen),
+            "longest_run": self._longest,
+            "max_in_20": self._most_in_window,
+            "pingpong": self._pingpong if self._pingpong >= _SHORTEST_PINGPONG else 0,
+            **(failing if failures_known else dict.fromkeys(failing)),
+            "without_result": states.count(_UNANSWERED),
+            "turns": self._turns,
+            "agents": len(self._agents),
+            "top_tool": self._top_tool,
+        }
+
+    def _request(self, call: str, event: Event) -> None:
+        if call in self._places:
+            return
+        self._places[call] = len(self._states)
+        self._states.append(_UNANSWERED)
+        tool = str(event.data["tool"])
+        key = f"{tool}\0{self._digest(canonical(event.data.get('args')))}"
+        self._seen.add(key)
+        self._agents.add(event.text("agent"))
+        self._follow(key, tool)
+
+    def _follow(self, key: str, tool: str) -> None:
+        recent = self._recent
+        same = bool(recent) and recent[-1] == key
+        self._run = self._run + 1 if same else 1
+        if self._run > self._longest:
+            self._longest, self._longest_end, self._top_tool = self._run, len(self._states), tool
+        if same or not recent:
+            self._pair = 1
+        elif len(recent) > 1 and recent[-2] == key:
+            self._pair += 1
+        else:
+            self._pair = 2
+        self._pingpong = max(self._pingpong, self._pair)
+        if len(recent) == WINDOW:
+            self._in_window[recent[0]] -= 1
+        recent.append(key)
+        self._in_window[key] += 1
+        self._most_in_window = max(self._most_in_window, self._in_window[key])
+
+    def _answer(self, call: str, outcome: str) -> None:
+        place = self._places.get(call)
+        if place is None or outcome == "pending":
+            return
+        if outcome in _FAILED:
+            self._states[place] = _FAILURE
+        else:
+            self._states[place] = _UNDECIDED if outcome == "cancelled" else _OK
+
+
+def _longest_streak(states: bytearray) -> int:
+    longest = streak = 0
+    for state in states:
+        if state == _FAILURE:
+            streak += 1
+            longest = max(longest, streak)
+        elif state == _OK:
+            streak = 0
+    return longest
