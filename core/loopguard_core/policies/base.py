@@ -87,6 +87,8 @@ class Policy:
     name = ""
     #: False where the original never sees a call that another permission system denied.
     sees_denied = True
+    #: True where counters outlive a human's message: a guard is then rebuilt from the whole session.
+    spans_turns = False
 
     def __init__(self, scheme: Scheme) -> None:
         self.scheme = scheme

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
 
 
+#: event types that can hold beyond the turn in which they were written
+STANDING = ("session_start", "grant", "revoke", "halt", "resume", "breakpoint")
+
+
 class StoreError(Exception):
     """The store cannot be read or written: what happened, where, and what to do."""
 
@@ -72,17 +76,28 @@ class Session:
 
 
 class Request:
-    """A human's decision that was asked for. ``resolution`` is empty while it is pending."""
+    """A human's decision that was asked for. ``resolution`` is empty while it is pending.
+
+    ``tool`` and ``args`` are those of the call's start, the rest stands on ``request_opened``: ``cause``
+    (a ruling's), ``seen`` (digest of what a person is shown), ``late_until`` (until when an approval may
+    come after its end), ``unanswered`` (``refuse``, ``wait`` or ``run``: what happens when nobody
+    answers), and the waiting process (``pid``, ``pid_started``, ``host``). ``args`` after a resolution
+    ``modified`` are the human's.
+    """
 
     __slots__ = (
         "args",
         "by",
         "call",
+        "cause",
         "deadline",
         "delivered",
+        "host",
+        "late_until",
         "note",
         "opened_ts",
         "pid",
+        "pid_started",
         "request",
         "resolution",
         "resolved_ts",
@@ -92,6 +107,7 @@ class Request:
         "signature",
         "tier",
         "tool",
+        "unanswered",
         "verdict",
     )
 
@@ -105,8 +121,13 @@ class Request:
         self.signature = ""
         self.tier = 0
         self.verdict: dict[str, object] = {}
+        self.cause = ""
         self.seen = ""
+        self.unanswered = "refuse"
         self.pid = 0
+        self.pid_started = ""
+        self.host = ""
+        self.late_until: float | None = None
         self.opened_ts: float | None = None
         self.deadline: float | None = None
         self.resolution = ""
@@ -117,7 +138,10 @@ class Request:
 
 
 class Store:
-    """What an engine does. Every method raises ``StoreError`` where the store fails."""
+    """What an engine does. Every method raises ``StoreError`` where the store fails.
+
+    A store may be used from several threads at a time, and in a child after ``fork``.
+    """
 
     #: Where it is, as a person names it.
     place = ""
@@ -141,9 +165,21 @@ class Store:
         """
         raise NotImplementedError
 
-    def last_turn(self, session: str) -> int:
-        """The number before the session's last ``user_message`` or ``turn_start`` (0 without one)."""
+    def last_turn(self, session: str, *, before: int | None = None) -> int:
+        """The number before the session's last ``user_message`` (0 without one).
+
+        With *before*, the last one numbered below it.
+        """
         raise NotImplementedError
+
+    def standing(self, session: str, upto: int) -> list[Event]:
+        """Events of the types ``STANDING`` numbered up to *upto*, in order.
+
+        With them and the events after *upto* a guard is rebuilt; engines answer from an index.
+        """
+        return [
+            e for e in self.read(session, payloads=False) if e.seq <= upto and e.type in STANDING
+        ]
 
     def tail(self, cursor: int, limit: int = 1000) -> tuple[int, list[Event]]:
         """Events of all sessions written after *cursor*, in order of writing, and the new cursor.

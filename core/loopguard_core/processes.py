@@ -1,0 +1,80 @@
+"""Which process is which: alive or not, since when, started by whom.
+
+A process id alone is not enough, since the system uses ids again: with the time the process started it
+names one process. Both are stored as they are, so that any process of the same host can compare them.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PROC = "/proc"
+
+
+def started(pid: int) -> str:
+    """When process *pid* started, as the system words it; empty where it is gone or cannot be told."""
+    fields = _stat(pid)
+    if fields:
+        return fields[19]
+    return "" if _has_proc() else _ps(pid, "lstart")
+
+
+def alive(pid: int, since: str = "") -> bool:
+    """True where process *pid* runs and, where *since* is given, is the one that started then.
+
+    A zombie counts as dead. What may not be signalled is alive.
+    """
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    fields = _stat(pid)
+    if fields and fields[0] in ("Z", "X"):
+        return False
+    now = fields[19] if fields else ("" if _has_proc() else _ps(pid, "lstart"))
+    return not (since and now) or since == now
+
+
+def ancestors(pid: int | None = None) -> Iterator[int]:
+    """*pid* (default: this process) and the processes above it, nearest first."""
+    at = os.getpid() if pid is None else pid
+    seen: set[int] = set()
+    while at > 0 and at not in seen:
+        seen.add(at)
+        yield at
+        fields = _stat(at)
+        above = fields[1] if fields else ("" if _has_proc() else _ps(at, "ppid"))
+        at = int(above) if above.isdigit() else 0
+
+
+def _has_proc() -> bool:
+    return os.path.exists(f"{_PROC}/self/stat")
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the state on (proc_pid_stat(5): state is field 3, start time 22)."""
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].decode("ascii").split()
+    except (OSError, ValueError):
+        return []
+
+
+def _ps(pid: int, field: str) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["ps", "-o", f"{field}=", "-p", str(pid)], capture_output=True, text=True, timeout=5
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
