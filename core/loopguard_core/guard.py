@@ -90,6 +90,7 @@ class Guard:
     """The fold. Feed it every event of one session in order with ``apply``.
 
     Before a new call is appended, ``rule`` tells what is to happen to it; ``rule`` records nothing.
+    *unique*: whoever feeds it sees to it that no call starts twice, so the guard keeps no list of them.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Guard:
         mode: str = "ask",
         traits: TraitTable | None = None,
         digester: Digester | None = None,
+        unique: bool = False,
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"no mode is called {mode!r}: {', '.join(MODES)}")
@@ -113,6 +115,7 @@ class Guard:
         self.grants: list[Grant] = []
         self._denied: dict[str, tuple[int, str]] = {}
         self._open: dict[str, _Open] = {}
+        self._unique = unique
         self._seen: set[str] = set()
         self._requests: dict[str, str] = {}
         self._results: dict[str, str] = {}
@@ -151,6 +154,11 @@ class Guard:
     def open_calls(self) -> list[str]:
         """Calls that have started and not ended."""
         return list(self._open)
+
+    def ruling(self, call: str) -> Ruling | None:
+        """The ruling under which an open call started, None where it is not open."""
+        opened = self._open.get(call)
+        return None if opened is None else opened.ruling
 
     def peer_message(self, agent: str = "") -> str:
         """The message of a call of *agent* that is still open, for hosts that do not name messages."""
@@ -256,9 +264,10 @@ class Guard:
 
     def _call_start(self, event: Event) -> Verdict | None:
         call, args = self._call(event)
-        if call.call in self._seen:
-            return None
-        self._seen.add(call.call)
+        if not self._unique:
+            if call.call in self._seen:
+                return None
+            self._seen.add(call.call)
         ruling = self._rule(call)
         started = ruling.action == "run" and not ruling.released
         if started:

@@ -1,0 +1,407 @@
+"""The read model: one session's calls, counters and tiers, live or at any step of its past.
+
+A ``Recording`` folds the events of one session with a guard and keeps a few numbers a call; payloads
+and verdicts are read again when somebody looks at them. The same object serves a session that grows
+(``append``) and one that is stepped through (``guard_at``, ``next_change``): the counters at a step are
+what the guard had at that step.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import Counter, deque
+
+from loopguard_core.calls import STATES, Asked, Events, ListEvents, Mark, Row, StoreEvents
+from loopguard_core.events import TYPES, Event, expand
+from loopguard_core.identity import EXACT, Payload
+from loopguard_core.verdict import Tier, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from loopguard_core.guard import Guard
+
+__all__ = ["STATES", "Asked", "Events", "ListEvents", "Mark", "Recording", "Row", "StoreEvents"]
+
+WINDOW = 20
+_CAUSES = ("verdict", "latch", "grant", "halt", "deny", "breakpoint")
+_SNAPSHOTS = 64
+_SPACING = 256
+#: Events that are shown between the calls.
+MARKS = (
+    frozenset(TYPES)
+    - {"call", "call_start", "call_end"}
+    - frozenset(name for name in TYPES if name.startswith("request_"))
+)
+
+
+class Recording:
+    """The calls of one session, folded with *guard*, which belongs to the recording from here on."""
+
+    def __init__(self, guard: Guard, events: Events | None = None, *, window: int = WINDOW) -> None:
+        self.guard = guard
+        self.source = ListEvents() if events is None else events
+        self.window = window
+        self.session = ""
+        self.seq = 0
+        self.turn = 0
+        self.tools: list[str] = []
+        self.marks: list[Mark] = []
+        self.requests: dict[str, Asked] = {}
+        self.start: Event | None = None
+        self.end: Event | None = None
+        self.lost = 0
+        self.worst = Tier.ALLOW
+        self._key_of: dict[tuple[str, str], int] = {}
+        self._signature_of: dict[str, int] = {}
+        self._signatures: list[str] = []
+        self._open: dict[str, int] = {}
+        self._seen: set[str] = set()
+        self._message = ""
+        self._step = 0
+        self._recent: deque[int] = deque()
+        self._in_window: Counter[int] = Counter()
+        self._spacing = _SPACING
+        self._snapshots: list[tuple[int, Guard]] = [(0, guard.copy())]
+        self._cursor: tuple[int, Guard] | None = None
+        self._payloads: dict[int, tuple[Event | None, Event | None]] = {}
+        self.keys = array("I")
+        self.tiers = bytearray()
+        self._before = bytearray()
+        self._after = bytearray()
+        self.outcomes = bytearray()
+        self._flags = bytearray()
+        self._counts = array("H")
+        self._sig = array("I")
+        self._ts = array("d")
+        self._duration = array("f")
+        self._turns = array("I")
+        self._steps = array("I")
+        self._starts = array("Q")
+        self._ends = array("Q")
+
+    @classmethod
+    def of(cls, events: Iterable[Event], guard: Guard, *, window: int = WINDOW) -> Recording:
+        """A recording of events as they stand in a file (``call`` allowed; one session)."""
+        recording = cls(guard, window=window)
+        recording.append(event for _, event in expand(events))
+        return recording
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    # -- folding -----------------------------------------------------------------------------------
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Fold further events in. Those at or below ``seq`` are known already and are passed over."""
+        memory = self.source.events if isinstance(self.source, ListEvents) else None
+        for event in events:
+            if event.seq and event.seq <= self.seq:
+                continue
+            if memory is not None:
+                memory.append(event)
+            self.seq = event.seq or self.seq + 1
+            self.session = self.session or event.session
+            self._fold(event)
+            if self.seq % self._spacing == 0:
+                self._snapshot()
+
+    def _fold(self, event: Event) -> None:
+        if event.type == "call_start":
+            self._start(event)
+            return
+        verdict = self.guard.apply(event)
+        if event.type == "call_end":
+            self._end(event, verdict)
+        elif event.type == "request_opened":
+            row = self._open.get(event.text("call"), len(self) - 1)
+            self.requests[event.text("request")] = Asked(event.text("request"), row, event)
+        elif event.type == "request_resolved":
+            asked = self.requests.get(event.text("request"))
+            if asked is not None and asked.resolved is None:
+                asked.resolved, asked.resolved_seq = event, self.seq
+        elif event.type in MARKS:
+            self._mark(event)
+
+    def _mark(self, event: Event) -> None:
+        if event.type == "session_start":
+            self.start = self.start or event
+            self.end = None
+            for row in self._open.values():
+                self.outcomes[row] = STATES.index("pending")
+            self._open.clear()
+        elif event.type == "session_end":
+            self.end = event
+        elif event.type in ("user_message", "turn_start"):
+            self.turn += 1
+        elif event.type == "gap":
+            count = event.data.get("count")
+            self.lost += count if isinstance(count, int) else 0
+        self.marks.append(Mark(len(self), event))
+
+    def _start(self, event: Event) -> None:
+        call = str(event.data["call"])
+        if not self.source.unique:
+            if call in self._seen:
+                return
+            self._seen.add(call)
+        verdict = _recorded(event)
+        folded = self.guard.apply(event)
+        ruling = self.guard.ruling(call)
+        verdict = verdict or folded or Verdict(Tier.ALLOW, "")
+        tool = str(event.data["tool"])
+        row = len(self.keys)
+        self._open[call] = row
+        message = str(event.data.get("message") or call)
+        if message != self._message:
+            self._message = message
+            self._step += 1
+        key = self._key(tool, event)
+        self.keys.append(key)
+        self._counts.append(min(self._slide(key), 65_535))
+        self._before.append(verdict.tier)
+        self._after.append(0)
+        self.tiers.append(verdict.tier)
+        self.worst = max(self.worst, verdict.tier)
+        cause = _CAUSES.index(ruling.cause) if ruling is not None else 0
+        released = ruling is not None and ruling.released
+        self._flags.append(cause << 1 | released)
+        self.outcomes.append(0)
+        self._sig.append(self._signature(verdict.signature))
+        self._ts.append(event.ts if event.ts is not None else float("nan"))
+        self._duration.append(float("nan"))
+        self._turns.append(self.turn)
+        self._steps.append(self._step)
+        self._starts.append(self.seq)
+        self._ends.append(0)
+
+    def _end(self, event: Event, folded: Verdict | None) -> None:
+        row = self._open.pop(str(event.data["call"]), None)
+        if row is None:
+            return
+        verdict = _recorded(event) or folded
+        self.outcomes[row] = STATES.index(str(event.data["outcome"]))
+        self._ends[row] = self.seq
+        self._payloads.pop(row, None)
+        if verdict is not None:
+            self._after[row] = verdict.tier
+            self.tiers[row] = max(self._before[row], verdict.tier)
+            self.worst = max(self.worst, verdict.tier)
+        duration = event.data.get("duration")
+        if isinstance(duration, (int, float)):
+            self._duration[row] = float(duration)
+        elif event.ts is not None and self._ts[row] == self._ts[row] and event.ts > self._ts[row]:
+            self._duration[row] = event.ts - self._ts[row]
+
+    def _key(self, tool: str, event: Event) -> int:
+        ids = event.data.get("ids")
+        record = ids.get(EXACT) if isinstance(ids, dict) else None
+        digest = record.get("a") if isinstance(record, dict) else None
+        if digest is None:
+            digest = Payload(event.data.get("args"), self.guard.digester).digest
+        known = self._key_of.get((tool, digest))
+        if known is None:
+            known = self._key_of[tool, digest] = len(self.tools)
+            self.tools.append(tool)
+        return known
+
+    def _signature(self, signature: str) -> int:
+        known = self._signature_of.get(signature)
+        if known is None:
+            known = self._signature_of[signature] = len(self._signatures)
+            self._signatures.append(signature)
+        return known
+
+    def _slide(self, key: int) -> int:
+        self._recent.append(key)
+        self._in_window[key] += 1
+        if len(self._recent) > self.window:
+            gone = self._recent.popleft()
+            self._in_window[gone] -= 1
+            if not self._in_window[gone]:
+                del self._in_window[gone]
+        return self._in_window[key]
+
+    def _snapshot(self) -> None:
+        self._snapshots.append((self.seq, self.guard.copy()))
+        if len(self._snapshots) > _SNAPSHOTS:
+            self._spacing *= 2
+            self._snapshots = self._snapshots[::2]
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def row(self, index: int) -> Row:
+        """The call at *index* (from 0)."""
+        row = Row()
+        row.number = index + 1
+        row.key = self.keys[index]
+        row.tool = self.tools[row.key]
+        row.signature = self._signatures[self._sig[index]]
+        row.ts = _known(self._ts[index])
+        row.duration = _known(self._duration[index])
+        row.outcome = STATES[self.outcomes[index]]
+        row.count = self._counts[index]
+        row.before = Tier(self._before[index])
+        row.after = Tier(self._after[index])
+        row.cause = _CAUSES[self._flags[index] >> 1]
+        row.released = bool(self._flags[index] & 1)
+        row.turn = self._turns[index]
+        row.step = self._steps[index]
+        row.start_seq = self._starts[index]
+        row.end_seq = self._ends[index]
+        return row
+
+    def rows(self) -> Iterator[Row]:
+        """All calls in order."""
+        return (self.row(index) for index in range(len(self)))
+
+    def events_of(self, index: int) -> tuple[Event | None, Event | None]:
+        """The ``call_start`` of a call and its ``call_end`` (None while it runs)."""
+        cached = self._payloads.get(index)
+        if cached is not None:
+            return cached
+        start = self._event(self._starts[index])
+        end = self._event(self._ends[index]) if self._ends[index] else None
+        if len(self._payloads) >= 256:
+            del self._payloads[next(iter(self._payloads))]
+        self._payloads[index] = start, end
+        return start, end
+
+    def _event(self, seq: int) -> Event | None:
+        found = self.source.after(seq - 1, 1)
+        return found[0] if found and found[0].seq == seq else None
+
+    def args(self, index: int) -> Any:
+        """The arguments of a call as they were stored."""
+        start = self.events_of(index)[0]
+        return None if start is None else start.data.get("args")
+
+    def result(self, index: int) -> Any:
+        """The result of a call as it was stored, None while it runs."""
+        end = self.events_of(index)[1]
+        return None if end is None else end.data.get("result")
+
+    def args_of_key(self, key: int) -> Any:
+        """The arguments of the first call with *key*, None where there is none."""
+        try:
+            return self.args(self.keys.index(key))
+        except ValueError:
+            return None
+
+    def verdicts(self, index: int) -> tuple[Verdict | None, Verdict | None]:
+        """The verdict before a call and the one on its result: as recorded, else as the guard gives it."""
+        start, end = self.events_of(index)
+        if start is None:
+            return None, None
+        before, after = _recorded(start), None if end is None else _recorded(end)
+        if before is None:
+            before = self.guard_at(start.seq - 1).rule(start).verdict
+        if after is None and end is not None and self._after[index]:
+            twin = self.guard_at(end.seq - 1).copy()
+            after = twin.apply(end)
+        return before, after
+
+    def why(self, index: int) -> Verdict | None:
+        """The verdict that explains a call's tier: the stronger one, the first where they are equal."""
+        before, after = self.verdicts(index)
+        if before is None or after is None:
+            return before or after
+        return after if after.tier > before.tier else before
+
+    # -- stepping ----------------------------------------------------------------------------------
+
+    def seq_at(self, index: int) -> int:
+        """Where the log stands when call *index* is done (or has begun, while it runs). -1: before all."""
+        if index < 0:
+            return self._starts[0] - 1 if len(self) else self.seq
+        if index >= len(self) - 1:
+            return self.seq
+        return max(self._ends[index] or self._starts[index], self._starts[index])
+
+    def guard_at(self, seq: int) -> Guard:
+        """The guard as it stood after event *seq*. To be looked at, not fed; good until the next call."""
+        if seq >= self.seq:
+            return self.guard
+        at = bisect_right(self._snapshots, seq, key=lambda pair: pair[0]) - 1
+        reached, guard = self._snapshots[at]
+        if self._cursor is not None and reached <= self._cursor[0] <= seq:
+            reached, guard = self._cursor
+        else:
+            guard = guard.copy()
+        while reached < seq:
+            events = self.source.after(reached, min(_SPACING, seq - reached))
+            if not events:
+                break
+            for event in events:
+                guard.apply(event)
+            reached = events[-1].seq or reached + len(events)
+        self._cursor = reached, guard
+        return guard
+
+    def pending_at(self, seq: int) -> list[Asked]:
+        """Requests that waited after event *seq*, the oldest first."""
+        return [
+            asked
+            for asked in self.requests.values()
+            if asked.opened.seq <= seq and not 0 < asked.resolved_seq <= seq
+        ]
+
+    def window_at(self, index: int, last: int | None = None) -> array[int]:
+        """The keys of the last *last* calls (the window's length by default) up to call *index*."""
+        length = self.window if last is None else last
+        return self.keys[max(0, index + 1 - length) : index + 1]
+
+    def next_change(self, index: int, by: int = 1) -> int | None:
+        """The next call (the one before, with *by* = -1) whose tier differs from its predecessor's."""
+        at = index + by
+        while 0 <= at < len(self):
+            if self.tiers[at] != (self.tiers[at - 1] if at else 0):
+                return at
+            at += by
+        return None
+
+    def next_failure(self, index: int, by: int = 1) -> int | None:
+        """The next call (the one before, with *by* = -1) that failed, was denied or blocked."""
+        bad = {STATES.index(s) for s in ("error", "denied", "blocked")}
+        at = index + by
+        while 0 <= at < len(self):
+            if self.outcomes[at] in bad:
+                return at
+            at += by
+        return None
+
+    def first_of_streak(self, index: int) -> int:
+        """The first call of the last window's worth of repeats to which call *index* belongs."""
+        key, first, missed = self.keys[index], index, 0
+        for at in range(index - 1, -1, -1):
+            if self.keys[at] == key:
+                first, missed = at, 0
+            else:
+                missed += 1
+                if missed >= self.window:
+                    break
+        return first
+
+    def repeats_before(self, index: int) -> int | None:
+        """The call before *index* with the same key, None where it is the first."""
+        for at in range(index - 1, -1, -1):
+            if self.keys[at] == self.keys[index]:
+                return at
+        return None
+
+
+def _recorded(event: Event) -> Verdict | None:
+    stored = event.data.get("verdict")
+    if not isinstance(stored, dict):
+        return None
+    try:
+        return Verdict.from_json(stored)
+    except (TypeError, ValueError):
+        return None
+
+
+def _known(number: float) -> float | None:
+    return number if number == number else None
