@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from copy import copy
 
+from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
 from loopguard_core.events import Event
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.traits import TraitTable
-from loopguard_core.verdict import Ruling, Tier, Verdict
+from loopguard_core.verdict import Ruling, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,63 +28,19 @@ if TYPE_CHECKING:
 MODES = ("observe", "ask", "enforce")
 
 
-class Grant:
-    """A human's standing permission. ``left``: calls it may still release, None for no limit.
-
-    ``scope``: ``signature``, ``tool`` or ``session``. ``until``: ``turn``, ``result`` or empty.
-    """
-
-    __slots__ = ("by", "expires", "grant", "key", "left", "note", "result", "scope", "seq", "until")
-
-    def __init__(self, seq: int, data: Mapping[str, Any]) -> None:
-        budget = data.get("budget")
-        expires = data.get("expires")
-        self.seq = seq
-        self.grant = str(data["grant"])
-        self.scope = str(data["scope"])
-        self.key = str(data.get("key", ""))
-        self.left: int | None = int(budget) if budget is not None else None
-        self.expires: float | None = float(expires) if expires is not None else None
-        self.until = str(data.get("until", ""))
-        self.by = str(data.get("by", ""))
-        self.note = str(data.get("note", ""))
-        self.result = str(data.get("result", ""))
-
-    def covers(self, tool: str, signature: str, ts: float | None) -> bool:
-        """True where this grant speaks for a call of *tool* with *signature* at *ts*."""
-        if self.left is not None and self.left <= 0:
-            return False
-        if self.expires is not None and ts is not None and ts >= self.expires:
-            return False
-        if self.scope == "session":
-            return True
-        return self.key == (tool if self.scope == "tool" else signature)
-
-
-class Halt:
-    """A stop in force. ``scope``: ``turn`` or ``session``. ``by`` is empty for the guard's own latch."""
-
-    __slots__ = ("asked", "by", "note", "scope", "seq", "verdict")
-
-    def __init__(self, seq: int, scope: str, by: str, note: str, verdict: Verdict | None) -> None:
-        self.seq = seq
-        self.scope = scope
-        self.by = by
-        self.note = note
-        self.verdict = verdict
-        self.asked = False
-
-
 class _Open:
     """A call between its start and its end."""
 
-    __slots__ = ("args", "call", "ruling", "started", "traits")
+    __slots__ = ("args", "call", "hit", "request", "ruling", "spoken", "started")
 
-    def __init__(self, call: Call, args: Payload, ruling: Ruling, started: bool) -> None:
+    def __init__(self, call: Call, args: Payload, hit: str, ruling: Ruling, spoken: int) -> None:
         self.call = call
         self.args = args
+        self.hit = hit
         self.ruling = ruling
-        self.started = started
+        self.spoken = spoken
+        self.started = ruling.action == "run" and not ruling.released
+        self.request = ""
 
 
 class Guard:
@@ -91,6 +48,7 @@ class Guard:
 
     Before a new call is appended, ``rule`` tells what is to happen to it; ``rule`` records nothing.
     *unique*: whoever feeds it sees to it that no call starts twice, so the guard keeps no list of them.
+    Not thread-safe: whoever shares one between threads takes turns.
     """
 
     def __init__(
@@ -108,18 +66,19 @@ class Guard:
         self.mode = mode
         self.traits = traits or TraitTable()
         self.digester = digester or Digester()
+        self.controls = Controls()
+        self.latch: Halt | None = None
         self.seq = 0
         self.turns = 0
-        self.latch: Halt | None = None
-        self.halt: Halt | None = None
-        self.grants: list[Grant] = []
-        self._denied: dict[str, tuple[int, str]] = {}
         self._open: dict[str, _Open] = {}
         self._unique = unique
         self._seen: set[str] = set()
-        self._requests: dict[str, str] = {}
+        self._requests: dict[str, tuple[str, str, float | None]] = {}
+        self._unanswered: dict[str, tuple[str, float | None]] = {}
         self._results: dict[str, str] = {}
+        self._spoken = 0
         self._last_ts: float | None = None
+        self._ruled: tuple[Event, _Open] | None = None
         self._schemes: tuple[Scheme, ...] = (ExactScheme(), *policy.schemes)
 
     # -- records ---------------------------------------------------------------------------------
@@ -132,10 +91,16 @@ class Guard:
         return {s.name: s.request(tool, args, traits) for s in self._schemes}
 
     def identify_result(
-        self, tool: str, args: Payload, result: Payload, ok: bool, request: Mapping[str, Record]
+        self,
+        tool: str,
+        args: Payload,
+        result: Payload,
+        ok: bool,
+        request: Mapping[str, Record],
+        annotations: Mapping[str, Any] | None = None,
     ) -> dict[str, Record]:
         """The records of a result, one a scheme, to be stored on its ``call_end``."""
-        traits = self.traits.of(tool)
+        traits = self.traits.of(tool, annotations)
         return {
             s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
             for s in self._schemes
@@ -145,7 +110,14 @@ class Guard:
 
     def rule(self, event: Event) -> Ruling:
         """What is to happen to the call of this ``call_start``, if it came now. Records nothing."""
-        return self._rule(self._call(event)[0])
+        opened = self._judge(event)
+        self._ruled = (event, opened)
+        return opened.ruling
+
+    def review(self, call: str) -> Ruling | None:
+        """The ruling on a call that has started and waits, by what holds now. None: it is not open."""
+        opened = self._open.get(call)
+        return None if opened is None else self._rule(opened.call, opened.hit)
 
     def counts(self) -> list[Count]:
         """The policy's counters, without recording a call."""
@@ -167,6 +139,11 @@ class Guard:
                 return open_call.call.message
         return ""
 
+    def unanswered(self, signature: str, ts: float | None) -> str:
+        """The request about *signature* that nobody answered and that may still be approved, or empty."""
+        request, until = self._unanswered.get(signature, ("", None))
+        return "" if until is not None and ts is not None and ts >= until else request
+
     # -- the fold --------------------------------------------------------------------------------
 
     def apply(self, event: Event) -> Verdict | None:
@@ -175,6 +152,7 @@ class Guard:
             self.seq = event.seq
         handler = _HANDLERS.get(event.type)
         verdict = handler(self, event) if handler is not None else None
+        self._ruled = None
         if event.ts is not None:
             self._last_ts = event.ts
         return verdict
@@ -183,14 +161,20 @@ class Guard:
         """An independent guard in the same state."""
         twin = copy(self)
         twin.policy = self.policy.copy()
-        twin.grants = [copy(g) for g in self.grants]
-        twin.latch, twin.halt = copy(self.latch), copy(self.halt)
-        twin._denied = dict(self._denied)
+        twin.controls = self.controls.copy()
+        twin.latch = copy(self.latch)
         twin._open = {k: copy(v) for k, v in self._open.items()}
         twin._seen = set(self._seen)
         twin._requests = dict(self._requests)
+        twin._unanswered = dict(self._unanswered)
         twin._results = dict(self._results)
+        twin._ruled = None
         return twin
+
+    def _judge(self, event: Event) -> _Open:
+        call, args = self._call(event)
+        hit = event.text("breakpoint")
+        return _Open(call, args, hit, self._rule(call, hit), self._spoken)
 
     def _call(self, event: Event) -> tuple[Call, Payload]:
         data = event.data
@@ -220,23 +204,47 @@ class Guard:
         )
         return call, args
 
-    def _rule(self, call: Call) -> Ruling:
+    def _rule(self, call: Call, hit: str) -> Ruling:
         verdict = self.policy.peek(call)
-        signature = verdict.signature
-        latched = self.latch is not None
-        stops = verdict.stops or latched
-        grant = self._covering(call.tool, signature, call.ts)
-        halt_seq = self.halt.seq if self.halt else -1
-        deny_seq, deny_note = self._denied.get(signature, (-1, ""))
-        if grant is not None and grant.seq > halt_seq and grant.seq > deny_seq:
-            return Ruling("run", verdict, cause="grant", ref=grant.grant, released=stops)
-        if self.halt is not None and halt_seq > deny_seq:
-            return Ruling(
-                "refuse", verdict, tier=Tier.HALT, cause="halt", note=self.halt.note, ends_turn=True
-            )
-        if deny_seq >= 0 and self.mode != "observe":
+        said = self.controls.word(call.tool, verdict.signature, call.ts, hit)
+        if said is None:
+            return self._own(verdict)
+        if isinstance(said, Grant):
+            stops = self.mode != "observe" and (verdict.stops or self.latch is not None)
+            return Ruling("run", verdict, cause="grant", ref=said.grant, by=said.by, released=stops)
+        if isinstance(said, Breakpoint):
             tier = max(verdict.tier, Tier.BLOCK)
-            return Ruling("refuse", verdict, tier=tier, cause="deny", note=deny_note)
+            return Ruling(
+                "ask",
+                verdict,
+                tier=tier,
+                cause="breakpoint",
+                ref=said.breakpoint,
+                note=said.note,
+                ends_turn=self._latches(verdict),
+            )
+        if isinstance(said, Halt):
+            return Ruling(
+                "refuse",
+                verdict,
+                tier=Tier.HALT,
+                cause="halt",
+                by=said.by,
+                note=said.note,
+                ends_turn=True,
+            )
+        return Ruling(
+            "refuse",
+            verdict,
+            tier=max(verdict.tier, Tier.BLOCK),
+            cause="deny",
+            by=said.by,
+            note=said.note,
+            ends_turn=self._latches(verdict),
+        )
+
+    def _own(self, verdict: Verdict) -> Ruling:
+        """The guard's own ruling, where no human has spoken: the latch, then the verdict."""
         if self.mode == "observe":
             return Ruling("run", verdict)
         if self.latch is not None:
@@ -247,40 +255,35 @@ class Guard:
                 tier=Tier.HALT,
                 why=self.latch.verdict,
                 cause="latch",
+                ref=self.latch.request,
                 ends_turn=True,
             )
         if not verdict.stops:
             return Ruling("run", verdict)
-        ends = verdict.tier is Tier.HALT or verdict.ends_turn
-        return Ruling("ask" if self.mode == "ask" else "refuse", verdict, ends_turn=ends)
+        action = "ask" if self.mode == "ask" else "refuse"
+        return Ruling(action, verdict, ends_turn=self._latches(verdict))
 
-    def _covering(self, tool: str, signature: str, ts: float | None) -> Grant | None:
-        for grant in reversed(self.grants):
-            if grant.covers(tool, signature, ts):
-                return grant
-        return None
+    def _latches(self, verdict: Verdict) -> bool:
+        if self.mode == "observe":
+            return False
+        return verdict.tier is Tier.HALT or (verdict.tier is Tier.BLOCK and verdict.ends_turn)
 
     # -- one method an event type ----------------------------------------------------------------
 
     def _call_start(self, event: Event) -> Verdict | None:
-        call, args = self._call(event)
+        name = str(event.data["call"])
         if not self._unique:
-            if call.call in self._seen:
+            if name in self._seen:
                 return None
-            self._seen.add(call.call)
-        ruling = self._rule(call)
-        started = ruling.action == "run" and not ruling.released
-        if started:
-            self.policy.start(call)
-        elif ruling.cause == "grant":
-            self._spend(ruling.ref)
-        self._open[call.call] = _Open(call, args, ruling, started)
-        return ruling.verdict
-
-    def _spend(self, grant_id: str) -> None:
-        for grant in self.grants:
-            if grant.grant == grant_id and grant.left is not None:
-                grant.left -= 1
+            self._seen.add(name)
+        ruled = self._ruled
+        opened = ruled[1] if ruled is not None and ruled[0] is event else self._judge(event)
+        if opened.started:
+            self.policy.start(opened.call)
+        elif opened.ruling.cause == "grant":
+            self.controls.spend(opened.ruling.ref)
+        self._open[name] = opened
+        return opened.ruling.verdict
 
     def _call_end(self, event: Event) -> Verdict | None:
         opened = self._open.pop(str(event.data["call"]), None)
@@ -290,14 +293,13 @@ class Guard:
         if kind == "blocked":
             self._refused(opened, event.seq)
             return None
-        call = opened.call
         outcome = self._outcome(opened, event, kind)
-        self._result_seen(opened, outcome)
+        self._answered(opened, outcome)
         if not opened.started:
             return None
-        verdict = self.policy.end(call, outcome)
+        verdict = self.policy.end(opened.call, outcome)
         if verdict is not None and self._latches(verdict):
-            self.latch = Halt(event.seq, "turn", "", verdict.reason, verdict)
+            self.latch = Halt(event.seq, note=verdict.reason, verdict=verdict)
         return verdict
 
     def _outcome(self, opened: _Open, event: Event, kind: str) -> Outcome:
@@ -324,41 +326,41 @@ class Guard:
             closes_message=bool(closes),
         )
 
+    def _answered(self, opened: _Open, outcome: Outcome) -> None:
+        signature = opened.ruling.verdict.signature
+        digest = str(outcome.records.get(EXACT, {}).get("r", ""))
+        self._results[signature] = digest
+        if opened.ruling.cause == "grant":
+            grant = self.controls.find(opened.ruling.ref)
+            if grant is not None:
+                grant.answered(signature, digest)
+
     def _refused(self, opened: _Open, seq: int) -> None:
+        verdict, cause = opened.ruling.verdict, opened.ruling.cause
         if opened.started:
             self.policy.end(opened.call, Outcome("blocked", {}))
-        else:
+        elif verdict.stops:
             self.policy.refuse(opened.call)
+        else:  # a human's word or the latch stopped what the policy had allowed
+            self.policy.start(opened.call)
+            self.policy.end(opened.call, Outcome("blocked", {}))
+        if opened.spoken != self._spoken:
+            return  # a human has spoken since: what was asked before latches nothing
+        if cause in ("verdict", "deny", "breakpoint") and self._latches(verdict):
+            self.latch = self.latch or Halt(seq, note=verdict.reason, verdict=verdict)
+        elif cause != "latch":
+            return
         if self.latch is not None:
             self.latch.asked = True
-        elif self._latches(opened.ruling.verdict):
-            verdict = opened.ruling.verdict
-            self.latch = Halt(seq, "turn", "", verdict.reason, verdict)
-            self.latch.asked = True
-
-    def _latches(self, verdict: Verdict) -> bool:
-        if self.mode == "observe":
-            return False
-        return verdict.tier is Tier.HALT or (verdict.tier is Tier.BLOCK and verdict.ends_turn)
-
-    def _result_seen(self, opened: _Open, outcome: Outcome) -> None:
-        digest = str(outcome.records.get(EXACT, {}).get("r", ""))
-        signature = opened.ruling.verdict.signature
-        before = self._results.get(signature, digest)
-        self._results[signature] = digest
-        if opened.ruling.cause == "grant" and digest != before:
-            for grant in self.grants:
-                if grant.grant == opened.ruling.ref and grant.until == "result":
-                    grant.left = 0
+            self.latch.request = self.latch.request or opened.request
 
     def _user_message(self, event: Event) -> None:
         self.turns += 1
+        self._spoken += 1
         self.latch = None
-        if self.halt is not None and self.halt.scope == "turn":
-            self.halt = None
-        self._denied.clear()
+        self.controls.end_turn()
+        self._unanswered.clear()
         self._results.clear()
-        self.grants = [g for g in self.grants if g.until != "turn" and g.left != 0]
         self.policy.turn("user")
 
     def _turn_start(self, event: Event) -> None:
@@ -372,32 +374,50 @@ class Guard:
         mode = event.data.get("mode")
         if mode in MODES:
             self.mode = mode
-        self._open.clear()
+        if event.data.get("reason") != "configuration":
+            self._open.clear()  # the process that ran them is gone
 
     def _request_opened(self, event: Event) -> None:
-        self._requests[event.text("request")] = str(event.data["call"])
+        name, call = event.text("request"), str(event.data["call"])
+        opened = self._open.get(call)
+        signature = event.text("signature")
+        if opened is not None:
+            opened.request = name
+            signature = opened.ruling.verdict.signature
+        until = event.data.get("late_until")
+        self._requests[name] = (call, signature, until)
 
     def _request_resolved(self, event: Event) -> None:
-        call = self._requests.pop(event.text("request"), "")
-        opened = self._open.get(call)
-        if opened is not None and event.text("resolution") == "denied":
-            signature = opened.ruling.verdict.signature
-            self._denied[signature] = (event.seq, event.text("note"))
+        name, resolution = event.text("request"), event.text("resolution")
+        _, signature, until = self._requests.pop(name, ("", "", None))
+        if resolution == "denied" and signature:
+            denial = Denial(event.seq, signature, event.text("by"), event.text("note"))
+            self.controls.denials[signature] = denial
+        elif resolution == "expired" and signature:
+            self._unanswered[signature] = (name, until)
+        elif resolution == "approved":
+            self.controls.spend(event.text("grant"))
 
     def _grant(self, event: Event) -> None:
-        self.grants.append(Grant(event.seq, event.data))
+        grant = Grant(event.seq, event.data)
+        grant.results = dict(self._results)
+        self.controls.add(grant)
+        self._unanswered = {s: r for s, r in self._unanswered.items() if r[0] != grant.request}
 
     def _revoke(self, event: Event) -> None:
-        gone = event.text("grant")
-        self.grants = [g for g in self.grants if g.grant != gone]
+        self.controls.revoke(event.text("grant"))
 
     def _halt(self, event: Event) -> None:
-        scope = event.text("scope") or "turn"
-        self.halt = Halt(event.seq, scope, event.text("by") or "human", event.text("note"), None)
+        self.controls.halt = Halt(
+            event.seq,
+            scope=event.text("scope") or "turn",
+            by=event.text("by") or "human",
+            note=event.text("note"),
+        )
 
     def _resume(self, event: Event) -> None:
         self.latch = None
-        self.halt = None
+        self.controls.halt = None
 
     def _reset(self, event: Event) -> None:
         scope, key = event.text("scope") or "session", event.text("key")
@@ -407,18 +427,16 @@ class Guard:
             self.policy.reset(signature=key)
         else:
             self.policy.reset()
+        self.controls.reset(scope, key)
         held = self.latch.verdict if self.latch is not None else None
-        if scope == "session" or held is None or held.signature == key or _tool(held) == key:
-            self.latch = None
-        if scope == "session":
-            self._denied.clear()
-        else:
-            for signature in [s for s in self._denied if key in (s, s.rpartition(":")[0])]:
-                del self._denied[signature]
+        if held is not None and scope != "session":
+            counted = tool_of(held.signature) if scope == "tool" else held.signature
+            if counted != key:
+                return
+        self.latch = None
 
-
-def _tool(verdict: Verdict) -> str:
-    return verdict.signature.rpartition(":")[0]
+    def _breakpoint(self, event: Event) -> None:
+        self.controls.set_breakpoint(event.seq, event.data)
 
 
 _HANDLERS = {
@@ -436,4 +454,5 @@ _HANDLERS = {
     "halt": Guard._halt,
     "resume": Guard._resume,
     "reset": Guard._reset,
+    "breakpoint": Guard._breakpoint,
 }

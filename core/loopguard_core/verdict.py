@@ -39,6 +39,11 @@ _WORDS = ("allow", "warn", "block", "halt")
 _TIERS = dict(zip(_WORDS, Tier, strict=True))
 
 
+def tool_of(signature: str) -> str:
+    """The tool in a signature ``tool:digest``."""
+    return signature.rpartition(":")[0]
+
+
 class Verdict:
     """A policy's judgement of one call, before it runs or on its result.
 
@@ -183,12 +188,14 @@ class Ruling:
     ``action``: ``run``, ``refuse``, or ``ask`` (a request is to be opened and answered first).
     ``cause`` says whose word it was: ``verdict``, ``latch``, ``grant``, ``halt``, ``deny``,
     ``breakpoint``. ``ref`` names the grant behind it. ``released``: the call runs although the policy
-    or a latch would have stopped it, so it leaves no mark on the counters. ``verdict`` is the policy's
+    or a latch would have stopped it, so it leaves no mark on the counters. ``by`` is whose word it was
+    and ``note`` what they said. ``verdict`` is the policy's
     on this very call; ``why`` is the one that explains the ruling (a latch keeps the verdict that set it).
     """
 
     __slots__ = (
         "action",
+        "by",
         "cause",
         "ends_turn",
         "note",
@@ -208,6 +215,7 @@ class Ruling:
         why: Verdict | None = None,
         cause: str = "verdict",
         ref: str = "",
+        by: str = "",
         note: str = "",
         released: bool = False,
         ends_turn: bool = False,
@@ -218,6 +226,7 @@ class Ruling:
         self.tier = verdict.tier if tier is None else tier
         self.cause = cause
         self.ref = ref
+        self.by = by
         self.note = note
         self.released = released
         self.ends_turn = ends_turn
