@@ -18,7 +18,10 @@ from loopguard_core import __version__
 from loopguard_core.store.contract import StoreError
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "install": "install",
+    "uninstall": "install",
+}
 
 
 class Commands(click.Group):

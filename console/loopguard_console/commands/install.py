@@ -1,0 +1,80 @@
+"""``install`` and ``uninstall``: connect a command-line agent, or let it go."""
+
+from __future__ import annotations
+
+import click
+
+from loopguard_console.errors import Refused
+from loopguard_console.install import INSTALLERS, installer
+from loopguard_console.install.base import Installer, Place
+from loopguard_console.install.files import Change, carry_out
+from loopguard_console.render import safe
+
+
+def _scope(function: click.decorators.FC) -> click.decorators.FC:
+    for scope, help_text in (
+        ("local", "In this folder, in the agent's file that is not shared."),
+        ("project", "In this folder, for everyone who works in it."),
+        ("user", "For all of your projects (the default)."),
+    ):
+        function = click.option(
+            f"--{scope}", "scopes", flag_value=scope, multiple=True, help=help_text
+        )(function)
+    return function
+
+
+def _find(agent: str, scopes: tuple[str, ...], store: str | None) -> tuple[Installer, Place]:
+    if agent not in INSTALLERS:
+        raise Refused(f"no agent is called {safe(agent)}: {', '.join(INSTALLERS)}")
+    if len(set(scopes)) > 1:
+        raise Refused("only one of --user, --project and --local")
+    return installer(agent), Place.here(scopes[0] if scopes else "user", store or "")
+
+
+def _show(changes: list[Change]) -> None:
+    for change in changes:
+        click.echo(safe(change.diff(), lines=True))
+
+
+@click.command()
+@click.argument("agent", metavar="AGENT")
+@_scope
+@click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
+@click.pass_obj
+def install(obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry_run: bool) -> None:
+    """Connect AGENT: write our hook into its own configuration, keeping everything else in it."""
+    found, place = _find(agent, scopes, obj.get("store"))
+    changes = found.install(place)
+    if dry_run:
+        _show(changes)
+        return
+    if not changes:
+        click.echo(f"{agent} is connected already.")
+        return
+    for change in changes:
+        carry_out(change)
+    click.echo(f"{agent} is connected: {safe(str(changes[-1].path))}")
+    for hint in found.hints:
+        click.echo(hint)
+
+
+@click.command()
+@click.argument("agent", metavar="AGENT")
+@_scope
+@click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
+@click.pass_obj
+def uninstall(
+    obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry_run: bool
+) -> None:
+    """Let AGENT go: take our hook out of its configuration and leave the rest as it was."""
+    found, place = _find(agent, scopes, obj.get("store"))
+    changes = found.uninstall(place)
+    if dry_run:
+        _show(changes)
+        return
+    if not changes:
+        click.echo(f"{agent} is not connected there.")
+        return
+    for change in changes:
+        carry_out(change)
+    click.echo(f"{agent} is not connected any more: {safe(str(changes[0].path))}")

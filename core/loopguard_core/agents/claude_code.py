@@ -1,0 +1,164 @@
+"""Claude Code's hooks (2.1.191 and 2.1.332 were run): input and output of ``type: command`` hooks.
+
+Seen with the real program, and each the reason for a line below:
+- ``continue: false`` alone lets the call run once more, so a halt says deny as well; older versions deny
+  and go on, so the halt that counts is the latch in the store.
+- A denied call has no Post event. ``PostToolBatch`` names every call of the message, also those that
+  the user or another hook denied.
+- ``updatedInput`` works without a permission decision. An explicit allow would skip the user's own
+  permission prompt: letting a call run is saying nothing.
+- ``additionalContext`` reaches the model beside the result, before and after a call, also a failed one.
+- ``UserPromptSubmit`` also fires for wake-ups and notifications; ``source`` tells.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.agents.host import (
+    AFTER,
+    BEFORE,
+    END,
+    NOTHING,
+    SETTLED,
+    START,
+    TURN,
+    Adapter,
+    Answer,
+    Heard,
+    need,
+    text,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "SubagentStop",
+    "SessionEnd",
+)
+
+_KINDS = {
+    "SessionStart": START,
+    "UserPromptSubmit": TURN,
+    "PreToolUse": BEFORE,
+    "PostToolUse": AFTER,
+    "PostToolUseFailure": AFTER,
+    "PostToolBatch": SETTLED,
+    "SubagentStop": END,
+    "SessionEnd": END,
+}
+
+_HUMAN_SOURCES = ("", "user", "sdk")
+
+# Fields of a tool's response that differ between two runs with the same result.
+_VOLATILE = frozenset(
+    ("durationMs", "durationSeconds", "totalDurationMs", "totalTokens", "usage", "agentId")
+)
+
+
+class ClaudeCode(Adapter):
+    """Claude Code and whatever speaks its hook protocol in full."""
+
+    name = "claude-code"
+    limit = 600.0
+
+    def hear(self, data: Mapping[str, Any], event: str) -> Heard:
+        event = text(data, "hook_event_name") or event
+        kind = _KINDS.get(event, NOTHING)
+        session = need(data, "session_id")
+        child = text(data, "agent_id")
+        heard = Heard(kind, event, f"{session}/{child}" if child else session)
+        heard.parent = session if child else ""
+        heard.agent = text(data, "agent_type") if child else ""
+        heard.cwd = text(data, "cwd")
+        if kind in (BEFORE, AFTER):
+            heard.tool = need(data, "tool_name")
+            heard.args = data.get("tool_input")
+            heard.call = text(data, "tool_use_id")
+        if kind == AFTER:
+            _result(heard, data)
+        elif kind == TURN:
+            source = text(data, "source")
+            heard.text = text(data, "prompt")
+            heard.human = source in _HUMAN_SOURCES
+            heard.reason = source
+        elif kind == START:
+            heard.reason = text(data, "source")
+            heard.resumed = heard.reason == "resume"
+            if heard.reason == "compact":  # the same run goes on
+                heard.kind = NOTHING
+        elif kind == END:
+            heard.reason = text(data, "reason") or event
+            if event == "SubagentStop" and not child:
+                heard.kind = NOTHING
+        elif kind == SETTLED:
+            calls = data.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                if isinstance(call, dict):
+                    heard.settled[text(call, "tool_use_id")] = plain(call.get("tool_response"))
+        return heard
+
+    def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
+        specific: dict[str, Any] = {"hookEventName": heard.event}
+        out: dict[str, Any] = {"hookSpecificOutput": specific}
+        if answer.notice:
+            out["systemMessage"] = answer.notice
+        if not answer.run:
+            specific["permissionDecision"] = "deny"
+            specific["permissionDecisionReason"] = answer.message
+            if answer.ends_turn:
+                out["continue"] = False
+                out["stopReason"] = answer.notice or answer.message
+            return out
+        if answer.args is not None:
+            specific["updatedInput"] = answer.args
+        if answer.message:
+            specific["additionalContext"] = answer.message
+        return out if len(specific) > 1 or answer.notice else None
+
+    def after(self, heard: Heard, advice: str) -> dict[str, Any] | None:
+        if not advice:
+            return None
+        return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
+
+    def exports(self, heard: Heard, environ: Mapping[str, str]) -> str:
+        return environ.get("CLAUDE_ENV_FILE", "") if heard.kind == START else ""
+
+    def pid(self, environ: Mapping[str, str]) -> int:
+        said = environ.get("CLAUDE_PID", "")
+        return int(said) if said.isdecimal() else 0
+
+
+def _result(heard: Heard, data: Mapping[str, Any]) -> None:
+    if heard.event == "PostToolUseFailure":
+        heard.result = text(data, "error")
+        heard.outcome = "cancelled" if data.get("is_interrupt") is True else "error"
+    else:
+        heard.result = plain(data.get("tool_response"))
+    took = data.get("duration_ms")
+    if isinstance(took, (int, float)) and not isinstance(took, bool):
+        heard.duration = took / 1000
+
+
+def plain(response: object) -> Any:
+    """A tool's response as text where it is text in a wrapping, without what differs between runs."""
+    if isinstance(response, list):
+        parts = [p.get("text") for p in response if isinstance(p, dict) and p.get("type") == "text"]
+        whole = len(parts) == len(response) and all(isinstance(p, str) for p in parts)
+        return "\n".join(str(p) for p in parts) if whole else response
+    if not isinstance(response, dict):
+        return response
+    if isinstance(response.get("stdout"), str):
+        streams = (response["stdout"], response.get("stderr"))
+        return "\n".join(s for s in streams if isinstance(s, str) and s)
+    return {name: value for name, value in response.items() if name not in _VOLATILE}
+
+
+ADAPTER = ClaudeCode()

@@ -1,0 +1,151 @@
+"""``install`` and ``uninstall`` through the command line: others' hooks stay, and everything can go back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopguard_console.cli import main
+
+OTHERS = """{
+    "model": "opus",   "hooks": {"PreToolUse": [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": "/usr/bin/lint --é"}]}
+    ]},
+    "permissions": {"allow": ["Bash(ls:*)"]}
+}"""
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(argv))
+    out, err = capsys.readouterr()
+    return int(str(stop.value.code or 0)), out, err
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder, home = tmp_path / "project", tmp_path / "home"
+    folder.mkdir()
+    home.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "LOOPGUARD_SESSION"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def settings(project: Path, text: str | None = None) -> Path:
+    path = project / ".claude" / "settings.json"
+    if text is not None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+def commands(path: Path, event: str) -> list[str]:
+    hooks: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["hooks"]
+    return [hook["command"] for group in hooks.get(event, []) for hook in group["hooks"]]
+
+
+@pytest.mark.parametrize(
+    "before", [None, "", "{}", "{}\n", OTHERS, OTHERS + "\n", '{"hooks": {"PreToolUse": []}}']
+)
+def test_uninstall_gives_the_file_back_byte_for_byte(
+    project: Path, capsys: pytest.CaptureFixture[str], before: str | None
+) -> None:
+    path = settings(project, before)
+    for _ in range(2):
+        assert run(capsys, "install", "claude-code", "--project")[0] == 0
+    assert len([c for c in commands(path, "PreToolUse") if "hook_launcher" in c]) == 1
+    assert run(capsys, "uninstall", "claude-code", "--project")[0] == 0
+    assert (path.read_text(encoding="utf-8") if path.exists() else None) == before
+    assert [p.name for p in project.rglob("*") if p.is_file()] == (
+        ["settings.json"] if before is not None else []
+    )
+
+
+def test_others_hooks_stay_and_later_changes_survive(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = settings(project, OTHERS)
+    run(capsys, "install", "claude-code", "--project")
+    assert commands(path, "PreToolUse")[0] == "/usr/bin/lint --é"
+    changed = json.loads(path.read_text(encoding="utf-8"))
+    changed["hooks"]["PreToolUse"][-1]["hooks"].append({"type": "command", "command": "mine"})
+    changed["model"] = "sonnet"
+    path.write_text(json.dumps(changed), encoding="utf-8")
+    run(capsys, "uninstall", "claude-code", "--project")
+    left = json.loads(path.read_text(encoding="utf-8"))
+    assert left["model"] == "sonnet"
+    assert commands(path, "PreToolUse") == ["/usr/bin/lint --é", "mine"]
+    assert list(left["hooks"]) == ["PreToolUse"]
+
+
+def test_the_hook_is_wired_for_every_event_with_a_time_limit(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "install", "claude-code", "--project")
+    hooks = json.loads(settings(project).read_text(encoding="utf-8"))["hooks"]
+    for event in (
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "UserPromptSubmit",
+        "SessionStart",
+        "SessionEnd",
+    ):
+        hook = hooks[event][0]["hooks"][0]
+        assert f"--limit {hook['timeout']}" in hook["command"], event
+    assert hooks["PreToolUse"][0]["hooks"][0]["onFailure"] == "block"
+
+
+def test_a_dry_run_shows_the_change_and_makes_none(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = settings(project, OTHERS)
+    code, out, _ = run(capsys, "install", "claude-code", "--project", "--dry-run")
+    assert code == 0
+    assert "+" in out and "hook_launcher" in out
+    assert path.read_text(encoding="utf-8") == OTHERS
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_user_scope_and_a_link_are_respected(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = project.parent / "dotfiles.json"
+    real.write_text("{}", encoding="utf-8")
+    link = project.parent / "home" / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    run(capsys, "install", "claude-code", "--user")
+    assert link.is_symlink()
+    assert commands(real, "SessionStart")
+    run(capsys, "uninstall", "claude-code", "--user")
+    assert real.read_text(encoding="utf-8") == "{}"
+
+
+@pytest.mark.parametrize(
+    "broken", ["{", "[]", '{"hooks": []}', '{"hooks": {"PreToolUse": 3}}', "\x00\xff"]
+)
+def test_a_file_that_cannot_be_read_is_left_alone(
+    project: Path, capsys: pytest.CaptureFixture[str], broken: str
+) -> None:
+    path = settings(project, broken)
+    code, out, err = run(capsys, "install", "claude-code", "--project")
+    assert code == 2
+    assert str(path) in err and err.count("\n") == 1 and not out
+    assert path.read_text(encoding="utf-8") == broken
+
+
+def test_wrong_usage_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "install", "claude-code", "--user", "--project")[0] == 2
+    code, _, err = run(capsys, "install", "clippy")
+    assert code == 2
+    assert "clippy" in err and "claude-code" in err
+    assert (
+        run(capsys, "uninstall", "claude-code")[1].strip() == "claude-code is not connected there."
+    )
