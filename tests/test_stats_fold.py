@@ -23,7 +23,7 @@ calls = st.lists(
 
 def recorded(made: list[tuple[str, Any, str]]) -> SessionStats:
     events = [
-        Event("call", data={"tool": tool, "args": args, "outcome": outcome})
+        Event("call", data={"tool": tool, "args": args, "outcome": outcome, "result": ""})
         for tool, args, outcome in made
     ]
     return SessionStats().add_all(event for _, event in expand(events))

@@ -15,6 +15,7 @@ import click
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_core import __version__
+from loopguard_core.importers.base import Unreadable
 from loopguard_core.store.contract import StoreError
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
@@ -67,7 +68,7 @@ def main(argv: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except Refused as error:
+    except (Refused, Unreadable) as error:
         code = _say(str(error), 2)
     except (Failure, StoreError) as error:
         code = _say(str(error), 1)

@@ -51,7 +51,8 @@ class SessionStats:
         elif event.type == "call_start":
             self._request(str(event.data["call"]), event)
         elif event.type == "call_end":
-            self._answer(str(event.data["call"]), str(event.data["outcome"]))
+            answered = event.data.get("result") is not None
+            self._answer(str(event.data["call"]), str(event.data["outcome"]), answered)
 
     def add_all(self, events: Iterable[Event]) -> SessionStats:
         """Count many events in; itself again."""
@@ -117,9 +118,9 @@ class SessionStats:
         self._in_window[key] += 1
         self._most_in_window = max(self._most_in_window, self._in_window[key])
 
-    def _answer(self, call: str, outcome: str) -> None:
+    def _answer(self, call: str, outcome: str, answered: bool) -> None:
         place = self._places.get(call)
-        if place is None or outcome == "pending":
+        if place is None or outcome == "pending" or (outcome == "cancelled" and not answered):
             return
         if outcome in _FAILED:
             self._states[place] = _FAILURE

@@ -1,0 +1,14 @@
+"""Transcripts of real agents, read as our events: one importer a format, found by content."""
+
+from loopguard_core.importers.base import Recording, Report, Unreadable
+from loopguard_core.importers.door import Stream, find_files, open_recordings, open_stream
+
+__all__ = [
+    "Recording",
+    "Report",
+    "Stream",
+    "Unreadable",
+    "find_files",
+    "open_recordings",
+    "open_stream",
+]

@@ -1,0 +1,406 @@
+"""Claude Code: session transcripts, those of its subagents, and ``--output-format stream-json``.
+
+One JSON record a line, one content block a record: the calls of one API message share ``message.id``.
+Checked on versions 2.0.64 to 2.1.332. Subagents are found in all three places where versions put them:
+``isSidechain`` records of the same file, ``agent_progress`` records, and files beside the transcript.
+"""
+
+from __future__ import annotations
+
+import re
+
+from loopguard_core.events import load
+from loopguard_core.importers.base import (
+    Importer,
+    Unreadable,
+    array,
+    obj,
+    result_of,
+    string,
+    text_of,
+    when,
+)
+from loopguard_core.importers.source import Source
+from loopguard_core.importers.track import Recent, Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.source import Head
+
+_TYPES = ("user", "assistant", "system", "progress", "attachment", "result", "summary")
+_OWN = frozenset({"sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate"})
+_INTERRUPTED = "[Request interrupted by user"
+_DENIED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    "Permission for this tool use was denied",
+    "Permission to use ",
+    "Claude requested permissions to ",
+)
+_SIBLING = re.compile(r"<tool_use_error>(Sibling tool call errored|Cancelled: parallel tool call)")
+_HOOK = re.compile(
+    r"(?:PreToolUse:[^\n]{0,200}? hook (?:blocking )?error|Execution stopped by PreToolUse hook):? ?"
+)
+_QUIET_SYSTEM = frozenset({"compact_boundary", "microcompact_boundary"})
+
+
+class ClaudeCode(Importer):
+    """Transcripts under ``~/.claude/projects`` and streams of ``claude -p``."""
+
+    name = "claude-code"
+    title = "Claude Code"
+
+    def sniff(self, head: Head) -> float:
+        if head.kind == "sqlite" or head.kind == "zip":
+            return 0.0
+        for record in head.objects:
+            kind = record.get("type")
+            if "timestamp" in record and "payload" in record:
+                return 0.0
+            if kind in ("user", "assistant") and isinstance(record.get("message"), dict):
+                if _OWN & record.keys() or "session_id" in record:
+                    return 0.95
+            elif kind == "system" and "session_id" in record and "subtype" in record:
+                return 0.9
+            elif isinstance(kind, str) and "sessionId" in record and "payload" not in record:
+                return 0.85
+            elif kind in ("summary", "file-history-snapshot") and _looks_like_claude(record):
+                return 0.8
+        return 0.0
+
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        reader = _Reader(report, _sidecar(source.path))
+        yield from reader.read(source)
+        yield from reader.finish()
+        for path in _subagent_files(source.path):
+            yield from _read_beside(path, reader.session, report)
+
+
+def _looks_like_claude(record: dict[str, Any]) -> bool:
+    return bool({"leafUuid", "messageId", "snapshot"} & record.keys())
+
+
+def _subagent_files(path: Path | None) -> list[Path]:
+    if path is None:
+        return []
+    return sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl"))
+
+
+def _read_beside(path: Path, parent: str, report: Report) -> Iterator[Event]:
+    try:
+        source = Source.open(path)
+    except Unreadable as error:
+        report.note(f"a subagent's transcript was skipped: {error}")
+        return
+    beside = type(report)(str(path))
+    reader = _Reader(beside, _sidecar(path), parent)
+    yield from reader.read(source)
+    yield from reader.finish()
+    source.close()
+    for text in beside.lines_for_people():
+        report.note(f"{path.name}: {text}")
+
+
+def _sidecar(path: Path | None) -> dict[str, Any]:
+    """What stands in a subagent's ``agent-….meta.json``, with its agent id."""
+    if path is None or not path.name.startswith("agent-"):
+        return {}
+    try:
+        return {**obj(load(path.with_suffix(".meta.json").read_bytes())), "beside": True}
+    except (OSError, ValueError):
+        return {}
+
+
+class _Reader:
+    """Reads the records of one file into the main session and its subagents."""
+
+    def __init__(self, report: Report, meta: dict[str, Any], parent: str = "") -> None:
+        self.report = report
+        self.session = parent
+        self._meta = meta
+        self._seen = Recent()
+        self._tracks: dict[str, Track] = {}
+        self._roots: dict[str, str] = {}
+        self._hooks: dict[str, dict[str, Any]] = {}
+        self._prompts: set[str] = set()
+
+    def read(self, source: Source) -> Iterator[Event]:
+        for number, record in source.records(self.report):
+            kind = record.get("type") if isinstance(record, dict) else type(record).__name__
+            handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
+            if handler is None:
+                if (
+                    not isinstance(record, dict)
+                    or not isinstance(kind, str)
+                    or kind not in _BOOKKEEPING
+                ):
+                    self.report.skip(kind, number)
+                continue
+            yield from handler(self, record)
+
+    def finish(self) -> Iterator[Event]:
+        """The end of the file."""
+        for track in self._tracks.values():
+            yield from track.finish()
+
+    # -- whose record is it ----------------------------------------------------------------------
+
+    def _open(
+        self, record: dict[str, Any], agent: str, parent_call: str = ""
+    ) -> tuple[Track, list[Event]]:
+        """The track of *agent* (empty: the main session) and what has to be said before its first record."""
+        if not self.session:
+            self.session = (
+                string(record.get("sessionId") or record.get("session_id")) or "claude-code"
+            )
+        track = self._tracks.get(agent)
+        if track is not None:
+            return track, []
+        session = f"{self.session}/{agent}" if agent else self.session
+        before: list[Event] = []
+        if agent and "" not in self._tracks and not record.get("agentId"):
+            before += self._open(record, "")[1]
+        track = self._tracks[agent] = Track(self.report, session)
+        about = {
+            "agent": "claude-code",
+            "format": "claude-code",
+            "version": string(record.get("version")),
+            "cwd": string(record.get("cwd")),
+        }
+        if agent:
+            about["parent"] = self.session
+            about["part"] = agent
+            about["parent_call"] = parent_call or string(self._meta.get("toolUseId"))
+            about["name"] = string(self._meta.get("agentType"))
+        before += track.start(when(record.get("timestamp")), **about)
+        return track, before
+
+    def _agent(self, record: dict[str, Any]) -> str:
+        if not record.get("isSidechain"):
+            return ""
+        agent = string(record.get("agentId"))
+        if agent:
+            return agent
+        uuid = string(record.get("uuid"))
+        root = self._roots.get(string(record.get("parentUuid"))) or f"side-{uuid[:8]}"
+        self._roots[uuid] = root
+        return root
+
+    # -- one method a record type ----------------------------------------------------------------
+
+    def _message(self, record: dict[str, Any]) -> Iterator[Event]:
+        uuid = record.get("uuid")
+        if isinstance(uuid, str) and not self._seen.add(uuid):
+            self.report.duplicates += 1
+            return
+        parent_call = string(record.get("parent_tool_use_id"))
+        agent = f"task-{parent_call[-12:]}" if parent_call else self._agent(record)
+        track, before = self._open(record, agent, parent_call)
+        yield from before
+        yield from self._blocks(track, record, bool(agent))
+
+    def _progress(self, record: dict[str, Any]) -> Iterator[Event]:
+        data = obj(record.get("data"))
+        if data.get("type") != "agent_progress":
+            return
+        inner = obj(data.get("message"))
+        agent = string(data.get("agentId"))
+        if not agent or inner.get("type") not in ("user", "assistant"):
+            return
+        uuid = inner.get("uuid")
+        if isinstance(uuid, str) and not self._seen.add(uuid):
+            self.report.duplicates += 1
+            return
+        stamped = {**record, **inner, "sessionId": record.get("sessionId")}
+        track, before = self._open(stamped, agent, string(record.get("parentToolUseID")))
+        yield from before
+        yield from self._blocks(track, stamped, True)
+
+    def _blocks(self, track: Track, record: dict[str, Any], child: bool) -> Iterator[Event]:
+        message = obj(record.get("message"))
+        ts = when(record.get("timestamp"))
+        content = message.get("content")
+        if record.get("type") == "assistant":
+            yield from self._assistant(track, message, content, ts)
+            return
+        answers = [
+            b for b in array(content) if isinstance(b, dict) and b.get("type") == "tool_result"
+        ]
+        for block in answers:
+            yield from self._result(track, record, block, ts)
+        text = text_of(content)
+        if text.startswith(_INTERRUPTED):
+            yield from track.end_open("cancelled", ts)
+        elif not answers:
+            yield from self._said(track, record, text, ts, child)
+
+    def _assistant(
+        self, track: Track, message: dict[str, Any], content: object, ts: float | None
+    ) -> Iterator[Event]:
+        blocks = array(content)
+        for block in blocks:
+            block = obj(block)
+            if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+                yield from track.call(
+                    string(block.get("id")),
+                    string(block.get("name")) or "unknown",
+                    block.get("input"),
+                    message=string(message.get("id")),
+                    ts=ts,
+                )
+            elif string(block.get("type")).endswith("_tool_result"):
+                yield from track.end(
+                    string(block.get("tool_use_id")),
+                    "error" if block.get("is_error") else "ok",
+                    result=result_of(block.get("content")),
+                    ts=ts,
+                )
+        text = text_of([b for b in blocks if obj(b).get("type") == "text"] or content)
+        if text.strip():
+            yield track.event("assistant_text", ts, text=text)
+
+    def _result(
+        self, track: Track, record: dict[str, Any], block: dict[str, Any], ts: float | None
+    ) -> Iterator[Event]:
+        call = string(block.get("tool_use_id"))
+        result = result_of(block.get("content"))
+        outcome = _outcome(record, block, text_of(result))
+        more: dict[str, Any] = {}
+        verdict = self._hooks.pop(call, None)
+        if outcome == "blocked":
+            reason = _HOOK.sub("", text_of(result), count=1)
+            verdict = _verdict("block", reason)
+        if verdict:
+            more["verdict"] = verdict
+        duration = obj(record.get("toolUseResult")).get("durationMs")
+        if isinstance(duration, (int, float)) and not isinstance(duration, bool):
+            more["duration"] = duration / 1000
+        yield from track.end(call, outcome, result=result, ts=ts, **more)
+
+    def _said(
+        self, track: Track, record: dict[str, Any], text: str, ts: float | None, child: bool
+    ) -> Iterator[Event]:
+        if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
+            yield track.event("system_message", ts, text=text, reason="summary")
+        elif record.get("isMeta"):
+            yield track.event("system_message", ts, text=text, reason="meta")
+        elif child:
+            if track.session not in self._prompts:
+                self._prompts.add(track.session)
+                yield track.event("turn_start", ts, reason="task", text=text)
+            else:
+                yield track.event("system_message", ts, text=text)
+        else:
+            yield track.event("user_message", ts, text=text)
+
+    def _attachment(self, record: dict[str, Any]) -> Iterator[Event]:
+        """Another guard's word: hooks that advised, blocked or stopped the agent."""
+        note = obj(record.get("attachment"))
+        tier = _HOOK_TIERS.get(string(note.get("type")))
+        call = string(note.get("toolUseID"))
+        if tier is None or "ToolUse" not in string(note.get("hookEvent")):
+            return
+        text = text_of(note.get("content") or note.get("message") or note.get("blockingError"))
+        verdict = _verdict(tier, text, string(note.get("hookName")))
+        agent = self._agent(record)
+        track = self._tracks.get(agent)
+        if track is None:
+            return
+        if track.is_open(call):
+            self._hooks[call] = verdict
+        else:
+            yield track.event(
+                "system_message",
+                when(record.get("timestamp")),
+                text=text,
+                call=call,
+                verdict=verdict,
+            )
+
+    def _system(self, record: dict[str, Any]) -> Iterator[Event]:
+        subtype = record.get("subtype")
+        if subtype == "init" and "" not in self._tracks:
+            yield from self._open(record, "")[1]
+        elif subtype in _QUIET_SYSTEM and "" in self._tracks:
+            track = self._tracks[""]
+            yield track.event(
+                "system_message",
+                when(record.get("timestamp")),
+                text=string(record.get("content")),
+                reason=str(subtype),
+            )
+
+    def _finished(self, record: dict[str, Any]) -> Iterator[Event]:
+        """The last record of a stream: why it ended."""
+        track, before = self._open(record, "")
+        yield from before
+        reason = record.get("terminal_reason") or record.get("subtype") or record.get("stop_reason")
+        yield from track.end_open("pending")
+        yield track.event("session_end", when(record.get("timestamp")), reason=string(reason))
+
+
+def _verdict(tier: str, reason: str, detector: str = "") -> dict[str, Any]:
+    verdict = {"tier": tier, "policy": "hook", "reason": reason.strip()[:2_000], "source": "hook"}
+    return {**verdict, "detector": detector} if detector else verdict
+
+
+def _outcome(record: dict[str, Any], block: dict[str, Any], text: str) -> str:
+    if _SIBLING.match(text) or text.startswith(_INTERRUPTED):
+        return "cancelled"
+    if block.get("is_error"):
+        if obj(record.get("permissionDecision")).get("decision") in ("reject", "deny"):
+            return "denied"
+        if text.startswith(_DENIED):
+            return "denied"
+        if _HOOK.match(text):
+            return "blocked"
+        return "cancelled" if obj(record.get("toolUseResult")).get("interrupted") else "error"
+    return "ok"
+
+
+_HOOK_TIERS = {
+    "hook_additional_context": "warn",
+    "hook_blocking_error": "block",
+    "hook_stopped_continuation": "halt",
+}
+_HANDLERS = {
+    "user": _Reader._message,
+    "assistant": _Reader._message,
+    "progress": _Reader._progress,
+    "attachment": _Reader._attachment,
+    "system": _Reader._system,
+    "result": _Reader._finished,
+}
+#: record types that carry nothing of the chain of calls
+_BOOKKEEPING = frozenset(
+    [
+        "summary",
+        "file-history-snapshot",
+        "file-history-delta",
+        "queue-operation",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "atis-latch",
+        "pr-link",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "tools-used",
+        "cost-state",
+        "custom-title",
+        "agent-name",
+        "agent-color",
+        "tag",
+        "ai-title",
+        "stream_event",
+        "rate_limit_event",
+        "worktree-state",
+    ]
+)

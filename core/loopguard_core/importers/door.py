@@ -1,0 +1,158 @@
+"""The public door: a file, a folder, a glob or a pipe, opened as recordings."""
+
+from __future__ import annotations
+
+from collections import deque
+from glob import glob, has_magic
+from pathlib import Path
+
+from loopguard_core.importers.base import Closed, Recording, Report, Unreadable
+from loopguard_core.importers.detect import detect
+from loopguard_core.importers.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Importer
+
+STDIN = "-"
+
+
+class Stream:
+    """The events of all sessions of one input, in the order written, in constant memory.
+
+    ``report`` is complete when the events were read. Close it, or use it as a context manager.
+    """
+
+    def __init__(self, source: Source, importer: Importer) -> None:
+        self.source = source
+        self.importer = importer
+        self.report = Report(source.place, importer.name)
+
+    def __iter__(self) -> Iterator[Event]:
+        for event in self.importer.read(self.source, self.report):
+            if not isinstance(event, Closed):
+                yield event
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.source.close()
+
+
+def open_stream(path: str | PathLike[str], *, format: str = "") -> Stream:
+    """One file (``-``: standard input) as a stream of events. Raises ``Unreadable``."""
+    source = Source.stdin() if str(path) == STDIN else Source.open(Path(path))
+    try:
+        return Stream(source, detect(source, format))
+    except BaseException:
+        source.close()
+        raise
+
+
+def open_recordings(
+    path: str | PathLike[str], *, format: str = "", skipped: list[str] | None = None
+) -> Iterator[Recording]:
+    """The sessions in a file, a folder, a glob or (``-``) standard input, one after the other.
+
+    Each recording's events are read when they are asked for; those of sessions that share the file are
+    held until their turn. In a folder or glob, files that are no transcripts go to *skipped*, one line
+    each. Raises ``Unreadable`` where nothing can be opened.
+    """
+    files = find_files(path)
+    if files is None:
+        yield from _of_stream(open_stream(path, format=format))
+        return
+    opened = False
+    for file in files:
+        try:
+            stream = open_stream(file, format=format)
+        except Unreadable as error:
+            if skipped is not None:
+                skipped.append(str(error))
+            continue
+        opened = True
+        yield from _of_stream(stream)
+    if not opened:
+        raise Unreadable(f"{path}: no transcript in it ({len(files)} files looked at)")
+
+
+def find_files(path: str | PathLike[str]) -> list[Path] | None:
+    """The files that a folder or a glob stands for, sorted; None where *path* is one file.
+
+    Transcripts of subagents that lie beside their parent's are read with it and not listed.
+    """
+    text = str(path)
+    place = Path(text)
+    if text == STDIN or place.is_file():
+        return None
+    if place.is_dir():
+        found = [p for p in place.rglob("*") if p.is_file()]
+    elif has_magic(text):
+        found = [Path(p) for p in glob(text, recursive=True) if Path(p).is_file()]
+        if not found:
+            raise Unreadable(f"{text}: no file matches")
+    else:
+        return None
+    return sorted(p for p in found if not _read_with_another(p))
+
+
+def _read_with_another(path: Path) -> bool:
+    if path.name.endswith(".meta.json") and path.name.startswith("agent-"):
+        return True
+    return path.parent.name == "subagents" and path.parent.parent.with_suffix(".jsonl").is_file()
+
+
+def _of_stream(stream: Stream) -> Iterator[Recording]:
+    yield from _Demultiplexer(stream).recordings()
+
+
+class _Demultiplexer:
+    """Deals the events of one input out to its sessions, reading no further than it must."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._events = stream.importer.read(stream.source, stream.report)
+        self._queues: dict[str, deque[Event]] = {}
+        self._closed: set[str] = set()
+        self._new: deque[Recording] = deque()
+        self._done = False
+
+    def recordings(self) -> Iterator[Recording]:
+        while True:
+            while not self._new:
+                if not self._pull():
+                    return
+            yield self._new.popleft()
+
+    def _pull(self) -> bool:
+        event = next(self._events, None)
+        if event is None:
+            self._done = True
+            self._stream.source.close()
+            return False
+        session = event.session
+        if isinstance(event, Closed):
+            self._closed.add(session)
+            return True
+        queue = self._queues.get(session)
+        if queue is None:
+            queue = self._queues[session] = deque()
+            stream = self._stream
+            self._new.append(
+                Recording(event, stream.importer, stream.report, self._session(session))
+            )
+        queue.append(event)
+        return True
+
+    def _session(self, session: str) -> Iterator[Event]:
+        queue = self._queues[session]
+        while True:
+            while queue:
+                yield queue.popleft()
+            if session in self._closed or self._done or not self._pull():
+                return

@@ -1,0 +1,264 @@
+"""Where a transcript comes from: a file, a pipe, gzip or zstandard, lines or one document."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from hashlib import blake2b
+from pathlib import Path
+
+from loopguard_core.events import load
+from loopguard_core.importers.base import Report, Unreadable
+from loopguard_core.importers.compressed import decompressed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO, Any
+
+_HEAD_LINES = 20
+_HEAD_BYTES = 262_144
+_SQLITE = b"SQLite format 3\0"
+
+
+class Head:
+    """The beginning of an input, for telling formats apart.
+
+    ``kind`` is ``lines`` (JSON Lines), ``document`` (one or several JSON documents, all read), ``zip``
+    or ``sqlite``. ``records``: the JSON values of the first lines, or the documents. ``name``: the
+    file's name, which only ever breaks a tie.
+    """
+
+    __slots__ = ("kind", "name", "raw", "records")
+
+    def __init__(self, kind: str, name: str, raw: bytes, records: list[Any]) -> None:
+        self.kind = kind
+        self.name = name
+        self.raw = raw
+        self.records = records
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """The records that are JSON objects."""
+        return [r for r in self.records if isinstance(r, dict)]
+
+    @property
+    def document(self) -> Any:
+        """The one document, or None where there are lines or several."""
+        return self.records[0] if len(self.records) == 1 else None
+
+
+class Source:
+    """One input that is read once, from the front. ``head`` is read on opening.
+
+    Raises ``Unreadable`` where it is missing, empty, a folder, or not text.
+    """
+
+    def __init__(self, stream: IO[bytes], place: str, path: Path | None = None) -> None:
+        self.place = place
+        self.path = path
+        self._raw = stream
+        self._stream, self._inflated = decompressed(stream, place)
+        self._lines: list[bytes] = []
+        self._ended = False
+        self._documents: list[Any] | None = None
+        self.head = self._look()
+
+    @classmethod
+    def open(cls, path: Path) -> Source:
+        """The file at *path*."""
+        try:
+            stream = path.open("rb")
+        except FileNotFoundError:
+            raise Unreadable(f"{path}: no such file") from None
+        except IsADirectoryError:
+            raise Unreadable(f"{path}: a folder, not a file") from None
+        except OSError as error:
+            raise Unreadable(f"{path}: cannot be opened: {error.strerror}") from None
+        try:
+            return cls(stream, str(path), path)
+        except BaseException:
+            stream.close()
+            raise
+
+    @classmethod
+    def stdin(cls) -> Source:
+        """What is piped in."""
+        return cls(sys.stdin.buffer, "stdin")
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its endings."""
+        name = self.path.name if self.path else self.place
+        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".traj", ".eval"):
+            name = name.removesuffix(ending)
+        return name or "recording"
+
+    def name_session(self) -> str:
+        """A session id for formats that have none: the file's name and a digest of its beginning."""
+        first = self._lines[0] if self._lines else b""
+        return f"{self.stem}-{blake2b(first, digest_size=4).hexdigest()}"
+
+    def records(self, report: Report) -> Iterator[tuple[int, Any]]:
+        """Each line's JSON value with its line number. Bad lines are counted in *report*."""
+        if self._documents is not None:
+            yield from enumerate(self._documents, 1)
+            return
+        number = 0
+        for line in self._all_lines(report):
+            number += 1
+            report.lines = number
+            try:
+                value = json.loads(line)
+            except ValueError as error:
+                value = self._reread(line, number, error, report)
+            except RecursionError:
+                report.bad(number, "nested too deeply")
+                continue
+            if value is not _NOTHING:
+                yield number, value
+
+    def document(self) -> Any:
+        """The one JSON document, or the list of those that follow each other."""
+        documents = self._documents if self._documents is not None else self.head.records
+        return documents[0] if len(documents) == 1 else documents
+
+    def seekable(self) -> IO[bytes]:
+        """The whole input as a file that can be read in any order."""
+        if self.path is not None and self._inflated is None:
+            self._raw.seek(0)
+            return self._raw
+        return io.BytesIO(b"".join(self._lines) + self._stream.read())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self.path is not None:
+            self._stream.close()
+            self._raw.close()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _next(self) -> bytes:
+        try:
+            return self._stream.readline()
+        except OSError as error:
+            raise Unreadable(f"{self.place}: cannot be read: {error}") from None
+
+    @property
+    def cut(self) -> bool:
+        """True where compressed data ended before its end."""
+        return self._inflated is not None and self._inflated.cut
+
+    def _all_lines(self, report: Report) -> Iterator[bytes]:
+        head, self._lines = self._lines, []
+        yield from head
+        if not self._ended:
+            yield from iter(self._next, b"")
+        if self.cut:
+            report.note("the compressed data ends early; what came before was read")
+
+    def _reread(self, line: bytes, number: int, error: ValueError, report: Report) -> Any:
+        text = line.decode("utf-8-sig", "replace").strip("\r\n\0 \t")
+        if not text:
+            return _NOTHING
+        try:
+            return load(text)
+        except ValueError:
+            report.cut = report.cut or not line.endswith(b"\n")
+            report.bad(number, f"not JSON: {error}")
+            return _NOTHING
+
+    def _look(self) -> Head:
+        name = self.path.name if self.path else self.place
+        first = self._next()
+        while first and not first.strip():
+            self._lines.append(first)
+            first = self._next()
+        if not first:
+            raise Unreadable(f"{self.place}: empty, there is nothing to open")
+        if first.startswith((b"PK\x03\x04", _SQLITE)):
+            self._lines.append(first)
+            return Head("zip" if first[:1] == b"P" else "sqlite", name, first[:64], [])
+        if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            text = (first + self._stream.read()).decode("utf-16", "replace")
+            self._stream = io.BytesIO(text.encode("utf-8", "replace"))
+            first = self._next()
+        if b"\0" in first[:4096]:
+            raise Unreadable(f"{self.place}: binary data, not a transcript")
+        self._lines.append(first)
+        read = len(first)
+        while read < _HEAD_BYTES and len(self._lines) < _HEAD_LINES:
+            line = self._next()
+            if not line:
+                self._ended = True
+                break
+            self._lines.append(line)
+            read += len(line)
+        return self._classify(name)
+
+    def _classify(self, name: str) -> Head:
+        raw = b"".join(self._lines)[:_HEAD_BYTES]
+        lines = [line for line in self._lines if line.strip()]
+        values = [v for v in map(_value, lines) if v is not _NOTHING]
+        opens_document = _value(lines[0]) is _NOTHING and lines[0].lstrip(b"\xef\xbb\xbf \t")[
+            :1
+        ] in (b"{", b"[")
+        objects = sum(isinstance(v, dict) for v in values)
+        if not opens_document:
+            if not values and name.endswith((".jsonl", ".ndjson")) is False:
+                raise Unreadable(f"{self.place}: not a transcript: neither JSON nor JSON Lines")
+            return Head("lines", name, raw, values)
+        alone = len(lines) == 1 and self._ended
+        if alone and name.removesuffix(".gz").removesuffix(".zst").endswith((".jsonl", ".ndjson")):
+            return Head("lines", name, raw, [])
+        if objects > 1 and objects >= len(lines) // 2:
+            return Head("lines", name, raw, values)
+        self._documents = self._parse_documents()
+        return Head("document", name, raw, self._documents)
+
+    def _parse_documents(self) -> list[Any]:
+        report = Report(self.place)
+        text = b"".join(self._all_lines(report)).decode("utf-8-sig", "replace")
+        self._ended = True
+        if self.cut:
+            raise Unreadable(f"{self.place}: the compressed data ends early")
+        try:
+            return [load(text)]
+        except json.JSONDecodeError as error:
+            if error.msg != "Extra data":
+                raise Unreadable(f"{self.place}: {_why(error, text)}") from None
+        except ValueError as error:
+            raise Unreadable(f"{self.place}: {error}") from None
+        return self._several(text)
+
+    def _several(self, text: str) -> list[Any]:
+        decoder, at, values = json.JSONDecoder(), 0, []
+        while at < len(text):
+            while at < len(text) and text[at] in " \t\r\n,":
+                at += 1
+            if at == len(text):
+                break
+            try:
+                value, at = decoder.raw_decode(text, at)
+            except json.JSONDecodeError as error:
+                raise Unreadable(f"{self.place}: {_why(error, text)}") from None
+            values.append(value)
+        return values
+
+
+_NOTHING = object()
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return load(line.decode("utf-8-sig", "replace").strip("\0 \t\r\n"))
+    except ValueError:
+        return _NOTHING
+
+
+def _why(error: json.JSONDecodeError, text: str) -> str:
+    where = f"line {error.lineno} column {error.colno}"
+    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
+        return f"a JSON document that is cut off at {where}; it has to be whole to be read"
+    return f"not JSON and not JSON Lines: {error.msg} at {where}"

@@ -1,0 +1,150 @@
+"""Builds the events of one session: results find their calls, ids are unique, events are numbered."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from loopguard_core.events import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from loopguard_core.importers.base import Report
+
+_EARLY = 1_000
+_RECENT = 50_000
+
+
+class Recent:
+    """What was seen lately, in bounded memory: at least the last *limit* keys are remembered."""
+
+    __slots__ = ("_limit", "_new", "_old")
+
+    def __init__(self, limit: int = _RECENT) -> None:
+        self._limit = limit
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def add(self, key: str) -> bool:
+        """True where *key* is new."""
+        mark = hash(key)
+        if mark in self._new or mark in self._old:
+            return False
+        self._new.add(mark)
+        if len(self._new) >= self._limit:
+            self._old, self._new = self._new, set()
+        return True
+
+    def __contains__(self, key: str) -> bool:
+        mark = hash(key)
+        return mark in self._new or mark in self._old
+
+
+class Track:
+    """The events of one session, in order. Every method yields what is ready to be read.
+
+    With *repeats*, the format uses an id for several calls: later ones get ``#2``, ``#3`` … and a result
+    belongs to the oldest call with its id that is still open. Otherwise a second call with the same id is
+    the same record written again and is counted as a duplicate.
+    """
+
+    def __init__(self, report: Report, session: str, *, repeats: bool = False) -> None:
+        self.session = session
+        self.report = report
+        self.started = False
+        self._repeats = repeats
+        self._seq = 0
+        self._calls = Recent()
+        self._ended = Recent()
+        self._uses: dict[str, int] = {}
+        self._open: dict[str, deque[str]] = {}
+        self._early: dict[str, tuple[str, dict[str, Any], float | None]] = {}
+
+    def event(self, kind: str, ts: float | None = None, **data: Any) -> Event:
+        """The next event of the session."""
+        self._seq += 1
+        return Event(kind, self.session, seq=self._seq, ts=ts, data=data)
+
+    def start(self, ts: float | None = None, **about: Any) -> Iterator[Event]:
+        """``session_start``, once. Empty fields are left out."""
+        if not self.started:
+            self.started = True
+            yield self.event("session_start", ts, **{k: v for k, v in about.items() if v})
+
+    def call(
+        self,
+        call: str,
+        tool: str,
+        args: object,
+        *,
+        message: str = "",
+        ts: float | None = None,
+        **more: Any,
+    ) -> Iterator[Event]:
+        """A requested call, and its result where that was read first."""
+        given = call or f"call-{self._seq + 1}"
+        if self._calls.add(given):
+            unique = given
+        elif self._repeats:
+            self._uses[given] = self._uses.get(given, 1) + 1
+            unique = f"{given}#{self._uses[given]}"
+        else:
+            self.report.duplicates += 1
+            return
+        self._open.setdefault(given, deque()).append(unique)
+        data = {"call": unique, "tool": tool, "args": args, "message": message or unique}
+        data.update((k, v) for k, v in more.items() if v)
+        yield self.event("call_start", ts, **data)
+        if given in self._early:
+            outcome, kept, ended = self._early.pop(given)
+            yield from self.end(given, outcome, ts=ended, **kept)
+
+    def end(
+        self, call: str, outcome: str, *, ts: float | None = None, **data: Any
+    ) -> Iterator[Event]:
+        """How a call ended; ``result`` is absent where none was recorded. Unknown calls are kept for later."""
+        waiting = self._open.get(call)
+        if waiting:
+            unique = waiting.popleft()
+            if not waiting:
+                del self._open[call]
+            self._ended.add(call)
+            yield self.event("call_end", ts, call=unique, outcome=outcome, **data)
+        elif call in self._ended and not self._repeats:
+            self.report.duplicates += 1
+        elif len(self._early) < _EARLY:
+            if self._early.setdefault(call, (outcome, data, ts))[1] is not data:
+                self.report.duplicates += 1
+        else:
+            self.report.orphans += 1
+
+    def is_open(self, call: str) -> bool:
+        """True where *call* was requested and has no result yet."""
+        return call in self._open
+
+    def open_calls(self) -> list[str]:
+        """Calls without a result yet, by the ids of the format, oldest first."""
+        return [given for given, waiting in self._open.items() for _ in waiting]
+
+    def end_open(self, outcome: str, ts: float | None = None) -> Iterator[Event]:
+        """End every open call without a result: an interruption, or the end of the recording."""
+        for call in self.open_calls():
+            yield from self.end(call, outcome, ts=ts)
+
+    def finish(self) -> Iterator[Event]:
+        """The end of the recording: what is still open is pending."""
+        self.report.orphans += len(self._early)
+        for call in self._early:
+            self.report.at(0, f"result without a call: {call[:60]}")
+        self._early.clear()
+        yield from self.end_open("pending")
+
+
+def renumber(events: Iterable[Event]) -> Iterator[Event]:
+    """Give events of interleaved sessions gapless numbers, each session its own."""
+    seqs: dict[str, int] = {}
+    for event in events:
+        event.seq = seqs[event.session] = seqs.get(event.session, 0) + 1
+        yield event
