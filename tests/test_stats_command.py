@@ -1,0 +1,74 @@
+"""``stats``: the numbers of real sessions, and input that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from importing import DATA
+from loopguard_console.cli import cli
+from loopguard_core.importers.detect import importers
+from shared import SHARED, shared
+
+EXPECTED = SHARED / "sessions" / "EXPECTED.tsv"
+TEXT = ("format", "file", "top_tool")
+
+
+def expected() -> list[dict[str, str]]:
+    if not EXPECTED.exists():
+        return []
+    with EXPECTED.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def numbers(*args: str | Path) -> list[dict[str, Any]]:
+    done = CliRunner().invoke(cli, ["stats", "--json", *map(str, args)], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["file"]) for row in expected()])
+def test_real_sessions_have_the_expected_numbers(row: dict[str, str]) -> None:
+    if row["format"] not in {importer.name for importer in importers()}:
+        pytest.skip(f"no importer for {row['format']} yet")
+    name, _, part = row["file"].partition("#")
+    sessions = numbers(shared("sessions", name))
+    if part:
+        found = [s for s in sessions if part in (s["part"], s["session"])]
+    else:
+        found = [s for s in sessions if s["parent"] is None or len(sessions) == 1]
+    assert len(found) == 1, [(s["session"], s["part"]) for s in sessions]
+    wanted = {
+        name: value if name in TEXT else None if value == "-" else int(value)
+        for name, value in row.items()
+        if name != "file"
+    }
+    assert {name: found[0][name] for name in wanted} == wanted
+
+
+def test_one_object_a_session_in_ascii() -> None:
+    first, second = numbers(DATA / "ours.jsonl")
+    assert (first["session"], second["session"]) == ("a", "b")
+    done = CliRunner().invoke(cli, ["stats", str(DATA / "ours.jsonl"), "--json"])
+    assert done.stdout.isascii()
+
+
+def test_people_get_a_table_and_what_was_skipped(tmp_path: Path) -> None:
+    whole = (DATA / "ours.jsonl").read_text()
+    (tmp_path / "cut.jsonl").write_text(whole[:-9])
+    done = CliRunner().invoke(cli, ["stats", str(tmp_path / "cut.jsonl")])
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0].split()[:2] == ["session", "calls"]
+    assert "cut" in done.stderr
+
+
+def test_standard_input_is_a_file_too() -> None:
+    done = CliRunner().invoke(
+        cli, ["stats", "-", "--json"], input=(DATA / "ours.jsonl").read_bytes()
+    )
+    assert [json.loads(line)["session"] for line in done.stdout.splitlines()] == ["a", "b"]
