@@ -9,9 +9,9 @@ window strip, grants "until the result changes" and the console's colours stand 
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
+from hashlib import sha256
 
-from loopguard_core.events import portable
+from loopguard_core.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,39 +23,72 @@ if TYPE_CHECKING:
 
 EXACT = "exact"
 
+_LONG = 2_048
+_HELD = 8_000_000
+_STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_LENIENT = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
+).encode
+
 
 class Digester:
-    """Keyed digests: blake2b, 12 bytes, as 24 hexadecimal digits.
+    """Keyed digests: the first 96 bits of SHA-256, as 24 hexadecimal digits.
 
     The key is the machine's own, so that a stored digest of a short secret cannot be guessed from
-    elsewhere. An empty key gives the same digests everywhere (tests, recordings).
+    elsewhere. An empty key gives the same digests everywhere (tests, recordings). A loop repeats its
+    payloads, so the digests of the last long texts are kept: comparing a text with itself costs a tenth
+    of hashing it again.
     """
 
-    __slots__ = ("_empty",)
+    __slots__ = ("_held", "_keyed", "_recent")
 
     def __init__(self, key: bytes = b"") -> None:
-        self._empty = blake2b(key=key, digest_size=12)
+        self._keyed = sha256(sha256(key).digest().ljust(64, b"\0") if key else b"")
+        self._recent: dict[tuple[int, str, str, str], tuple[str, str]] = {}
+        self._held = 0
 
     def __call__(self, text: str) -> str:
         """The digest of *text*; lone surrogates are hashed as they are."""
-        state = self._empty.copy()
+        size = len(text)
+        if size < _LONG:
+            return self._hash(text)
+        middle = size // 2
+        mark = (size, text[:32], text[middle : middle + 32], text[-32:])
+        known = self._recent.get(mark)
+        if known is not None and known[0] == text:
+            return known[1]
+        digest = self._hash(text)
+        if self._held + size > _HELD:
+            self._recent, self._held = {}, 0
+        if size <= _HELD:
+            self._recent[mark] = (text, digest)
+            self._held += size
+        return digest
+
+    def _hash(self, text: str) -> str:
+        state = self._keyed.copy()
         state.update(text.encode("utf-8", "surrogatepass"))
-        return state.hexdigest()
+        return state.hexdigest()[:24]
 
 
 def canonical(value: object) -> str:
     """*value* as compact JSON with sorted keys. Every value has one; nothing raises.
 
-    What JSON lacks (cycles, foreign objects, mixed keys, extreme depth) is named as ``portable`` does.
+    What JSON lacks is spelled: foreign objects by their ``str``, cycles by a marker, integers that
+    Python will not print in hexadecimal; depth has no limit.
     """
+    return _canonical(value)[0]
+
+
+def _canonical(value: object) -> tuple[str, bool]:
     try:
-        return json.dumps(
-            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-        )
-    except Exception:  # noqa: BLE001 - a foreign str or a mapping may raise anything
-        return json.dumps(
-            portable(value), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-        )
+        return _STRICT(value), False
+    except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+        pass
+    try:
+        return _LENIENT(value), True
+    except Exception:  # noqa: BLE001 - and so may a foreign str
+        return spell(value), True
 
 
 class Payload:
@@ -64,26 +97,39 @@ class Payload:
     Each is made at most once a payload, however many schemes ask. A string is its own canonical text.
     """
 
-    __slots__ = ("_canonical", "_digest", "_digester", "value")
+    __slots__ = ("_canonical", "_digest", "_digester", "_foreign", "value")
 
     def __init__(self, value: object, digester: Digester) -> None:
         self.value = value
         self._digester = digester
         self._canonical: str | None = None
         self._digest: str | None = None
+        self._foreign = False
 
     @property
     def canonical(self) -> str:
         if self._canonical is None:
             value = self.value
-            self._canonical = value if isinstance(value, str) else canonical(value)
+            if isinstance(value, str):
+                self._canonical = value
+            else:
+                self._canonical, self._foreign = _canonical(value)
         return self._canonical
+
+    @property
+    def foreign(self) -> bool:
+        """True where the value holds something that JSON does not have."""
+        return bool(self.canonical) and self._foreign
 
     @property
     def digest(self) -> str:
         if self._digest is None:
             self._digest = self._digester(self.canonical)
         return self._digest
+
+    def digest_of(self, text: str) -> str:
+        """The digest of another text that was made from this payload."""
+        return self._digester(text)
 
 
 class Scheme:

@@ -12,14 +12,16 @@ records. The guard drives it so:
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
+
+from loopguard_core.verdict import Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from loopguard_core.identity import Record, Scheme
-    from loopguard_core.verdict import Count, Verdict
+    from loopguard_core.verdict import Count
 
 
 class Call:
@@ -87,6 +89,11 @@ class Policy:
     name = ""
     #: False where the original never sees a call that another permission system denied.
     sees_denied = True
+    #: False where other permission systems are asked before the original: a call that they deny is never
+    #: stopped by it, only judged on the refusal.
+    asked_first = True
+    #: Attributes that hold state in flat containers; ``copy`` copies these and shares the rest.
+    state: tuple[str, ...] = ()
     #: True where counters outlive a human's message: a guard is then rebuilt from the whole session.
     spans_turns = False
 
@@ -101,6 +108,10 @@ class Policy:
     def signature(self, call: Call) -> str:
         """What makes two calls the same for this policy: ``tool:digest``."""
         raise NotImplementedError
+
+    def allow(self, call: Call) -> Verdict:
+        """A verdict without any objection to *call*."""
+        return Verdict(Tier.ALLOW, self.name, signature=self.signature(call))
 
     def peek(self, call: Call) -> Verdict:
         """The verdict on *call* if it came now. Records nothing."""
@@ -132,4 +143,9 @@ class Policy:
 
     def copy(self) -> Policy:
         """An independent policy in the same state."""
-        return deepcopy(self)
+        if not self.state:
+            return deepcopy(self)
+        twin = copy(self)
+        for name in self.state:
+            setattr(twin, name, copy(getattr(self, name)))
+        return twin

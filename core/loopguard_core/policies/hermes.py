@@ -1,0 +1,359 @@
+"""``hermes``: the tool loop guard of Hermes Agent 0.13 to 0.19 (NousResearch/hermes-agent, MIT).
+
+Unit: one finished call within a turn; nothing has to be consecutive and there is no window. Three counters:
+failures of a signature (same tool, same arguments), failures of a tool, and identical results of a
+read-only signature. Warnings come after the call. With ``hard_stop_enabled`` (off by default) a signature
+that failed ``exact_failure_block_after`` times or returned the same ``no_progress_block_after`` times is
+refused before it runs, and a tool's ``same_tool_failure_halt_after``-th failure halts; both end the turn.
+A success clears the failures of its signature and of its tool, a failure the no-progress count. A turn or
+a reset clears all; calls that other permission systems denied are never seen.
+
+Options (counts of calls): ``warnings_enabled`` true, ``hard_stop_enabled`` false,
+``exact_failure_warn_after`` 2, ``exact_failure_block_after`` 5, ``same_tool_failure_warn_after`` 3,
+``same_tool_failure_halt_after`` 8, ``no_progress_warn_after`` 2, ``no_progress_block_after`` 5; the nested
+tables ``warn_after`` and ``hard_stop_after``; ``idempotent_tools``, ``mutating_tools``; ours:
+``tools.NAME`` with the six thresholds, ``match``.
+"""
+
+from __future__ import annotations
+
+import json
+
+from loopguard_core.identity import Payload, canonical
+from loopguard_core.policies.base import Call, Outcome, Policy
+from loopguard_core.policies.flight import Flight
+from loopguard_core.policies.keys import ArgsScheme, Matchers
+from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
+from loopguard_core.verdict import Count, Tier, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.identity import Record
+    from loopguard_core.policies.options import Options
+    from loopguard_core.traits import Traits
+
+_FILESYSTEM = (
+    "read_file",
+    "read_text_file",
+    "read_multiple_files",
+    "list_directory",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "get_file_info",
+    "search_files",
+)
+IDEMPOTENT = frozenset(
+    {
+        *("read_file", "search_files", "web_search", "web_extract", "session_search"),
+        *("browser_snapshot", "browser_console", "browser_get_images"),
+        *(f"mcp_filesystem_{name}" for name in _FILESYSTEM),
+    }
+)
+MUTATING = frozenset(
+    {
+        *("terminal", "execute_code", "write_file", "patch", "todo", "memory", "skill_manage"),
+        *("browser_click", "browser_type", "browser_press", "browser_scroll", "browser_navigate"),
+        *("send_message", "cronjob", "delegate_task", "process"),
+    }
+)
+_EMPTY = "{}"
+_JSON_STARTS = frozenset('{["-0123456789tfnNI \t\r\n')
+_REMEMBERED = 64
+
+
+class HermesScheme(ArgsScheme):
+    """Arguments that are an object, else ``{}``; results as canonical JSON where they parse."""
+
+    def __init__(self, name: str, matchers: Matchers | None) -> None:
+        super().__init__(name, matchers)
+        self._parsed: dict[str, str] = {}
+
+    def args_key(self, args: Payload) -> str:
+        return args.digest if isinstance(args.value, dict) else args.digest_of(_EMPTY)
+
+    def outcome(
+        self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
+    ) -> Record:
+        return {"r": self.result_key(tool, result)}
+
+    def result_key(self, tool: str, result: Payload) -> str:
+        """What identifies a result. A loop repeats its results, so parsed texts are remembered."""
+        text = result.value
+        if text is None:
+            return result.digest_of("")
+        if not isinstance(text, str) or text[:1] not in _JSON_STARTS:
+            return result.digest
+        known = self._parsed.get(result.digest)
+        if known is None:
+            known = self._parse(tool, text, result)
+            if len(self._parsed) >= _REMEMBERED:
+                self._parsed = {}
+            self._parsed[result.digest] = known
+        return known
+
+    def _parse(self, tool: str, text: str, result: Payload) -> str:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return result.digest
+        return result.digest if value is None else result.digest_of(canonical(value))
+
+
+class Limits:
+    """The six thresholds, each a count of calls."""
+
+    __slots__ = (
+        "exact_block",
+        "exact_warn",
+        "same_block",
+        "same_warn",
+        "tool_halt",
+        "tool_warn",
+    )
+
+    def __init__(self, values: dict[str, int]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    exact_block: int
+    exact_warn: int
+    same_block: int
+    same_warn: int
+    tool_halt: int
+    tool_warn: int
+
+
+#: our name -> upstream's flat name, its nested table and key there, default
+_THRESHOLDS = {
+    "exact_warn": ("exact_failure_warn_after", "warn_after", "exact_failure", 2),
+    "tool_warn": ("same_tool_failure_warn_after", "warn_after", "same_tool_failure", 3),
+    "same_warn": ("no_progress_warn_after", "warn_after", "idempotent_no_progress", 2),
+    "exact_block": ("exact_failure_block_after", "hard_stop_after", "exact_failure", 5),
+    "tool_halt": ("same_tool_failure_halt_after", "hard_stop_after", "same_tool_failure", 8),
+    "same_block": ("no_progress_block_after", "hard_stop_after", "idempotent_no_progress", 5),
+}
+_LADDERS = (("exact_warn", "exact_block"), ("tool_warn", "tool_halt"), ("same_warn", "same_block"))
+
+
+def take_limits(options: Options, hard_stop: bool, default: Limits | None = None) -> Limits:
+    """The thresholds in *options*. Raises ``PolicyError`` for a warning that could never be given."""
+    nested = {name: options.take_table(name) for name in ("warn_after", "hard_stop_after")}
+    values, asked = {}, set()
+    for name, (flat, table_name, key, standard) in _THRESHOLDS.items():
+        fallback = standard if default is None else getattr(default, name)
+        table = nested[table_name]
+        if options.given(flat) or (table is not None and table.given(key)):
+            asked.add(name)
+        values[name] = options.take_int(flat, fallback, unit="calls")
+        if table is not None:
+            values[name] = table.take_int(key, values[name], unit="calls")
+    for table in nested.values():
+        if table is not None:
+            table.finish()
+    for warn, stop in _LADDERS:
+        if hard_stop and warn in asked and values[warn] > values[stop]:
+            raise options.error(
+                f"{_THRESHOLDS[warn][0]} {values[warn]} can never fire: "
+                f"{_THRESHOLDS[stop][0]} {values[stop]} stops before"
+            )
+    return Limits(values)
+
+
+class Hermes(Policy):
+    """The guard of Hermes Agent 0.13 to 0.19. See the module."""
+
+    name = "hermes"
+    sees_denied = False
+    state = ("_failures", "_tool_failures", "_results", "_flight")
+    idempotent = IDEMPOTENT
+    mutating = MUTATING
+
+    def __init__(self, options: Options) -> None:
+        self.warnings = options.take_bool("warnings_enabled", True)
+        self.hard_stop = options.take_bool("hard_stop_enabled", False)
+        self.limits = take_limits(options, self.hard_stop)
+        self._per_tool = options.take_tools(lambda o: take_limits(o, self.hard_stop, self.limits))
+        self.idempotent = options.take_names("idempotent_tools", self.idempotent)
+        self.mutating = options.take_names("mutating_tools", self.mutating)
+        super().__init__(self._scheme(Matchers.take(options)))
+        self._failures: dict[str, int] = {}
+        self._tool_failures: dict[str, int] = {}
+        self._results: dict[str, tuple[str, int]] = {}
+        self._flight = Flight()
+
+    def _scheme(self, matchers: Matchers | None) -> HermesScheme:
+        return HermesScheme("hermes/1", matchers)
+
+    def signature(self, call: Call) -> str:
+        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
+
+    def _reads(self, tool: str) -> bool:
+        return tool in self.idempotent and tool not in self.mutating
+
+    def _limits(self, tool: str) -> Limits:
+        return self._per_tool.get(tool, self.limits)
+
+    def _failed(self, signature: str) -> int:
+        """Failures of *signature* that still count towards a block."""
+        return self._failures.get(signature, 0)
+
+    # -- before ----------------------------------------------------------------------------------
+
+    def peek(self, call: Call) -> Verdict:
+        signature, tool = self.signature(call), call.tool
+        failed = self._failed(signature)
+        same = self._results.get(signature, ("", 0))[1] if self._reads(tool) else 0
+        if not self.hard_stop:
+            return Verdict(Tier.ALLOW, self.name, signature=signature, count=max(failed, same))
+        limits, flying = self._limits(tool), self._flight.count(signature)
+        if failed + flying >= limits.exact_block:
+            reason = (
+                f"{named(tool)} has failed {times(failed)} this turn with identical arguments"
+                f"{running(flying)}, so this call was not run. {DIAGNOSE}"
+            )
+            return self._stop(
+                Tier.BLOCK, "exact_failure", signature, failed + flying, limits.exact_block, reason
+            )
+        if same and same + flying >= limits.same_block:
+            reason = (
+                f"{named(tool)} only reads, and it has returned the same result {times(same)} this turn "
+                f"for identical arguments{running(flying)}, so this call was not run. {CHANGE}"
+            )
+            return self._stop(
+                Tier.BLOCK, "no_progress", signature, same + flying, limits.same_block, reason
+            )
+        return Verdict(Tier.ALLOW, self.name, signature=signature, count=max(failed, same))
+
+    def _stop(
+        self, tier: Tier, detector: str, signature: str, count: int, threshold: int, reason: str
+    ) -> Verdict:
+        return Verdict(
+            tier,
+            self.name,
+            detector=detector,
+            signature=signature,
+            count=count,
+            threshold=threshold,
+            reason=reason,
+            ends_turn=tier >= Tier.BLOCK,
+        )
+
+    def start(self, call: Call) -> None:
+        self._flight.start(call.call, self.signature(call))
+
+    # -- after -----------------------------------------------------------------------------------
+
+    def end(self, call: Call, outcome: Outcome) -> Verdict | None:
+        self._flight.end(call.call)
+        if outcome.kind == "ok":
+            return self._succeeded(call, outcome)
+        if outcome.kind == "error":
+            return self._failure(call, outcome)
+        return None
+
+    def _failure(self, call: Call, outcome: Outcome) -> Verdict:
+        signature, tool = self.signature(call), call.tool
+        exact = self._failures[signature] = self._failures.get(signature, 0) + 1
+        of_tool = self._tool_failures[tool] = self._tool_failures.get(tool, 0) + 1
+        self._results.pop(signature, None)
+        limits = self._limits(tool)
+        if self.hard_stop and of_tool >= limits.tool_halt and self._may_halt(tool):
+            reason = (
+                f"{named(tool)} has failed {times(of_tool)} this turn, whatever the arguments, so the "
+                f"turn ends here. Choose another approach, or say what is blocking you."
+            )
+            return self._stop(
+                Tier.HALT, "same_tool_failure", signature, of_tool, limits.tool_halt, reason
+            )
+        if self.warnings and exact >= limits.exact_warn:
+            reason = f"{named(tool)} has failed {times(exact)} this turn with identical arguments. {DIAGNOSE}"
+            return self._stop(
+                Tier.WARN, "exact_failure", signature, exact, limits.exact_warn, reason
+            )
+        if self.warnings and of_tool >= limits.tool_warn:
+            reason = (
+                f"{named(tool)} has failed {times(of_tool)} this turn with different arguments. "
+                f"Keep using tools, but diagnose first. {DIAGNOSE}"
+            )
+            return self._stop(
+                Tier.WARN, "same_tool_failure", signature, of_tool, limits.tool_warn, reason
+            )
+        return Verdict(Tier.ALLOW, self.name, signature=signature, count=exact)
+
+    def _may_halt(self, tool: str) -> bool:
+        return True
+
+    def _succeeded(self, call: Call, outcome: Outcome) -> Verdict:
+        signature, tool = self.signature(call), call.tool
+        self._failures.pop(signature, None)
+        self._tool_failures.pop(tool, None)
+        self._progressed(tool)
+        if not self._reads(tool):
+            self._results.pop(signature, None)
+            return Verdict(Tier.ALLOW, self.name, signature=signature)
+        result = outcome.records[self.scheme.name]["r"]
+        before, count = self._results.get(signature, ("", 0))
+        count = count + 1 if result == before else 1
+        self._results[signature] = (result, count)
+        limits = self._limits(tool)
+        if self.warnings and count >= limits.same_warn:
+            reason = (
+                f"{named(tool)} only reads, and it has returned the same result {times(count)} this turn "
+                f"for identical arguments. {CHANGE}"
+            )
+            return self._stop(Tier.WARN, "no_progress", signature, count, limits.same_warn, reason)
+        return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+
+    def _progressed(self, tool: str) -> None:
+        """A success of *tool*: later versions take some as progress of everything."""
+
+    # -- turns and counters ----------------------------------------------------------------------
+
+    def turn(self, reason: str) -> None:
+        self._flight.clear()
+        self.reset()
+
+    def reset(self, *, tool: str = "", signature: str = "") -> None:
+        if not tool and not signature:
+            self._failures.clear()
+            self._tool_failures.clear()
+            self._results.clear()
+            return
+        for counters in (self._failures, self._results):
+            for key in [k for k in counters if k == signature or (tool and _tool(k) == tool)]:
+                del counters[key]
+        self._tool_failures.pop(tool or _tool(signature), None)
+
+    def counts(self) -> list[Count]:
+        found = []
+        for signature in self._failures:
+            limits, count = self._limits(_tool(signature)), self._failed(signature)
+            ladder = {Tier.WARN: limits.exact_warn, Tier.BLOCK: limits.exact_block}
+            found.append(self._counter(signature, _tool(signature), count, "exact_failure", ladder))
+        for tool, count in self._tool_failures.items():
+            limits = self._limits(tool)
+            ladder = {Tier.WARN: limits.tool_warn}
+            if self._may_halt(tool):
+                ladder[Tier.HALT] = limits.tool_halt
+            found.append(self._counter(tool, tool, count, "same_tool_failure", ladder))
+        for signature, (_, count) in self._results.items():
+            limits = self._limits(_tool(signature))
+            ladder = {Tier.WARN: limits.same_warn, Tier.BLOCK: limits.same_block}
+            found.append(self._counter(signature, _tool(signature), count, "no_progress", ladder))
+        return found
+
+    def _counter(
+        self, key: str, tool: str, count: int, detector: str, ladder: dict[Tier, int]
+    ) -> Count:
+        live = {
+            t: at
+            for t, at in ladder.items()
+            if (self.warnings if t is Tier.WARN else self.hard_stop)
+        }
+        reached = [tier for tier, at in live.items() if count >= at]
+        tier = max(reached, default=Tier.ALLOW)
+        return Count(key, tool, count, detector=detector, thresholds=live, tier=tier)
+
+
+def _tool(signature: str) -> str:
+    return signature.rpartition(":")[0]

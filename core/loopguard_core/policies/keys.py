@@ -1,0 +1,118 @@
+"""What makes two calls the same: the part that all policies share, with a user's own match functions."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib import import_module
+
+from loopguard_core.identity import Scheme, canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from loopguard_core.identity import Payload, Record
+    from loopguard_core.policies.options import Options
+    from loopguard_core.traits import Traits
+
+    Key = Callable[[str, Any], object]
+
+ANY = "*"
+
+
+class Matchers:
+    """A user's own functions: tool -> function(tool, args) -> the key of the call; ``*`` is for all tools.
+
+    Calls of a tool with equal keys (any JSON value) are the same call. A function that returns None or
+    raises leaves the call to the policy's own identity.
+    """
+
+    __slots__ = ("_functions", "label")
+
+    def __init__(self, functions: dict[str, Key], label: str) -> None:
+        self._functions = functions
+        self.label = label
+
+    @classmethod
+    def take(cls, options: Options, alias: str = "") -> Matchers | None:
+        """The option ``match``: functions or entry points ``module:function``, one a tool.
+
+        *alias* is an upstream's own option for one function over all tools.
+        """
+        table = options.take_table("match")
+        given = table.take_rest() if table is not None else {}
+        if alias and (whole := options.take(alias)) is not None:
+            given.setdefault(ANY, whole)
+        if not given:
+            return None
+        functions = {tool: _function(options, tool, spec) for tool, spec in given.items()}
+        words = sorted(f"{tool}={_named(spec)}" for tool, spec in given.items())
+        return cls(functions, sha256("\n".join(words).encode()).hexdigest()[:8])
+
+    def key(self, tool: str, args: Payload) -> str:
+        """The digest of this call's own key, empty where no function has a say."""
+        function = self._functions.get(tool) or self._functions.get(ANY)
+        if function is None:
+            return ""
+        try:
+            key = function(tool, args.value)
+        except Exception:  # noqa: BLE001 - a user's function never breaks the agent
+            return ""
+        return "" if key is None else "m" + args.digest_of(canonical(key))
+
+
+class ArgsScheme(Scheme):
+    """A scheme whose request record is ``{"a": key of the arguments}``."""
+
+    def __init__(self, name: str, matchers: Matchers | None = None) -> None:
+        self.name = f"{name}+{matchers.label}" if matchers else name
+        self._matchers = matchers
+
+    def request(self, tool: str, args: Payload, traits: Traits) -> Record:
+        own = self._matchers.key(tool, args) if self._matchers else ""
+        return {"a": own or self.args_key(args)}
+
+    def outcome(
+        self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
+    ) -> Record:
+        return {}
+
+    def args_key(self, args: Payload) -> str:
+        """What identifies *args* for this policy."""
+        raise NotImplementedError
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ArgsScheme:
+        return self
+
+
+class TypedScheme(ArgsScheme):
+    """Canonical JSON in which a raw string is a string: ``"{}"`` is not ``{}``."""
+
+    def args_key(self, args: Payload) -> str:
+        return "s" + args.digest if isinstance(args.value, str) else args.digest
+
+
+def _function(options: Options, tool: str, spec: object) -> Key:
+    if callable(spec):
+        return spec
+    module, _, name = spec.partition(":") if isinstance(spec, str) else ("", "", "")
+    if not module or not name:
+        raise options.error(
+            f"match.{tool} is a function or its place as 'module:function', not {spec!r}"
+        )
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # noqa: BLE001 - importing a user's module may raise anything
+        raise options.error(f"match.{tool}: {spec} cannot be loaded: {error}") from None
+    if not callable(found):
+        raise options.error(f"match.{tool}: {spec} is not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def _named(spec: object) -> str:
+    if isinstance(spec, str):
+        return spec
+    return f"{getattr(spec, '__module__', '')}:{getattr(spec, '__qualname__', type(spec).__name__)}"

@@ -1,0 +1,84 @@
+"""The policies by name: ``create`` makes one, or a composite where several names are given.
+
+A policy's module is imported when it is asked for. To add one, name its module and class here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from loopguard_core.policies.options import Options, PolicyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from loopguard_core.policies.base import Policy
+
+POLICIES: dict[str, tuple[str, str]] = {
+    "hermes": ("hermes", "Hermes"),
+    "tool-loop-guard": ("tool_loop_guard", "ToolLoopGuard"),
+    "graded": ("graded", "Graded"),
+}
+DEFAULT = "graded"
+
+
+def names() -> list[str]:
+    """The policies there are, ours first."""
+    return list(POLICIES)
+
+
+def create(
+    name: str | Sequence[str],
+    options: Mapping[str, Any] | None = None,
+    *,
+    where: str = "",
+) -> Policy:
+    """The policy called *name* (``default`` is one of them), in its first state.
+
+    *options* are its own. Where *name* is a list, the strongest of their verdicts wins and *options* holds
+    one table for each name. *where* (a file, say) begins the place that errors name. Raises
+    ``PolicyError`` for an unknown policy, a wrong option and a threshold that can never fire.
+    """
+    if not isinstance(name, str):
+        return _composite(name, options, where)
+    kind = _class(DEFAULT if name == "default" else name, where)
+    read = Options(options, f"{where}, policy {name}" if where else f"policy {name}")
+    policy: Policy = kind(read)
+    read.finish()
+    return policy
+
+
+def describe(name: str) -> str:
+    """What the policy *name* is: source, version, units and options."""
+    kind = _class(name, "")
+    return import_module(kind.__module__).__doc__ or ""
+
+
+def _class(name: object, where: str) -> Callable[[Options], Policy]:
+    if not isinstance(name, str) or name not in POLICIES:
+        known = ", ".join(POLICIES)
+        raise PolicyError(f"there is no policy {name!r}; known: {known}", where)
+    module, kind = POLICIES[name]
+    found: Callable[[Options], Policy] = getattr(
+        import_module(f"loopguard_core.policies.{module}"), kind
+    )
+    return found
+
+
+def _composite(members: Sequence[str], options: Mapping[str, Any] | None, where: str) -> Policy:
+    if not members:
+        raise PolicyError("the list of policies is empty", where)
+    if len(set(members)) != len(members):
+        raise PolicyError(f"a policy stands twice in {', '.join(map(str, members))}", where)
+    given = dict(options or {})
+    strange = [key for key in given if key not in members]
+    if strange:
+        raise PolicyError(f"options for {strange[0]!r}, which is not one of the policies", where)
+    made = [create(member, given.get(member), where=where) for member in members]
+    if len(made) == 1:
+        return made[0]
+    from loopguard_core.policies.composite import Composite
+
+    return Composite(made)
