@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "ours": "Ours",
     "claude_code": "ClaudeCode",
+    "codex": "Codex",
 }
 _SURE_ENOUGH = 0.3
 
