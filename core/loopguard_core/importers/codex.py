@@ -22,17 +22,29 @@ if TYPE_CHECKING:
     from loopguard_core.importers.source import Head, Source
 
 _ENVELOPES = frozenset(
-    "session_meta turn_context response_item event_msg compacted world_state token_usage_record "
-    "inter_agent_communication_metadata".split()
+    [
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "compacted",
+        "world_state",
+        "token_usage_record",
+        "inter_agent_communication_metadata",
+    ]
 )
 _EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.M)
 _FAILED = re.compile(
     r"exec_command failed|apply_patch verification failed|failed to parse function arguments"
-    r"|unsupported call|execution error|write_stdin failed|Script (?:failed|error)|tool call error"
+    r"|unsupported call|execution error|Script (?:failed|error)|tool call error"
     r"|sandbox error|failed in sandbox|command timed out|err: "
 )
-_ABORTED = re.compile(r"aborted by user|Wall time: [^\n]*\naborted by user|Script (?:cancelled|aborted)")
-_REJECTED = re.compile(r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected")
+_ABORTED = re.compile(
+    r"aborted by user|Wall time: [^\n]*\naborted by user|Script (?:cancelled|aborted)"
+)
+_REJECTED = re.compile(
+    r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
+)
 _BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
 _HOST = re.compile(
     r"^(?:Chunk ID: .*\n|Wall time: .*\n|Original token count: .*\n)"
@@ -57,7 +69,10 @@ class Codex(Importer):
         for record in head.objects:
             if record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict):
                 return 0.95
-            if record.get("type") in ("function_call", "function_call_output") and "call_id" in record:
+            if (
+                record.get("type") in ("function_call", "function_call_output")
+                and "call_id" in record
+            ):
                 sure = 0.9
             elif "record_type" in record or {"instructions", "timestamp", "id"} <= record.keys():
                 sure = max(sure, 0.6)
@@ -67,10 +82,10 @@ class Codex(Importer):
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         reader = _Reader(report)
-        if head := obj(source.head.document if source.head.kind == "document" else None):
-            records = enumerate([obj(head.get("session")), *array(head.get("items"))], 1)
-        else:
-            records = iter(source.records(report))  # type: ignore[assignment]
+        records = source.records(report)
+        if whole_session := obj(source.head.document if source.head.kind == "document" else None):
+            items = [whole_session.get("session"), *array(whole_session.get("items"))]
+            records = iter(list(enumerate(items, 1)))
         for number, record in records:
             if isinstance(record, dict):
                 yield from reader.record(record, number)
@@ -138,7 +153,9 @@ class _Reader:
             meta.get("parent_thread_id") or obj(spawned.get("thread_spawn")).get("parent_thread_id")
         )
         self._child = bool(isinstance(meta.get("source"), dict) or parent)
-        self._track = Track(self._report, string(meta.get("id") or meta.get("session_id")) or "codex")
+        self._track = Track(
+            self._report, string(meta.get("id") or meta.get("session_id")) or "codex"
+        )
         yield from self._track.start(
             ts,
             agent="codex",
@@ -167,7 +184,13 @@ class _Reader:
             yield from self._output(item, ts)
         elif kind == "message":
             yield from self._text(item, ts)
-        elif kind not in ("reasoning", "other", "ghost_snapshot", "compaction", "compaction_summary"):
+        elif kind not in (
+            "reasoning",
+            "other",
+            "ghost_snapshot",
+            "compaction",
+            "compaction_summary",
+        ):
             self._report.skip(kind, number)
 
     def _call(self, item: dict[str, Any], kind: str, ts: float | None) -> Iterator[Event]:

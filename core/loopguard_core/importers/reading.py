@@ -59,7 +59,9 @@ def host_spans(text: object, pattern: re.Pattern[str]) -> list[list[int]]:
     return [list(m.span(m.lastindex or 0)) for m in pattern.finditer(text)]
 
 
-def foreign(tier: str, reason: str, source: str, *, detector: str = "", count: int = 0) -> dict[str, Any]:
+def foreign(
+    tier: str, reason: str, source: str, *, detector: str = "", count: int = 0
+) -> dict[str, Any]:
     """Another guard's verdict as it stands on an event."""
     verdict: dict[str, Any] = {"tier": tier, "policy": source, "source": source}
     if detector:
