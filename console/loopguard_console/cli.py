@@ -21,6 +21,7 @@ from loopguard_core.store.contract import StoreError
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
 COMMANDS: dict[str, str] = {
     "stats": "stats",
+    "judge": "judge",
     "install": "install",
     "uninstall": "install",
 }

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _MODULES = {
     "ours": "Ours",
     "claude_code": "ClaudeCode",
-    "codex": "Codex",
 }
 _SURE_ENOUGH = 0.3
 

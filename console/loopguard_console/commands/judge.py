@@ -1,0 +1,67 @@
+"""``judge``: what a policy says of every call in a recording."""
+
+from __future__ import annotations
+
+import click
+
+from loopguard_console.inputs import open_input, read_events
+from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.policies import choose
+from loopguard_console.progress import watched
+from loopguard_console.render import preview, safe
+from loopguard_core.judging import Row
+from loopguard_core.judging import judge as judged
+from loopguard_core.verdict import Tier, Verdict
+
+STOPPED = 3
+
+
+@click.command()
+@click.argument("file", metavar="FILE|-")
+@click.option(
+    "--policy", "name", default="", help="The policy to ask (default: the configured one)."
+)
+@click.option(
+    "--options", "options", metavar="JSON", help="Options of the policy, as a JSON object."
+)
+@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@json_option
+def judge(file: str, name: str, options: str | None, format_name: str, as_json: bool) -> int:
+    """Ask a policy about every call in a recording.
+
+    FILE holds events (JSON Lines) or a transcript of a known agent; - is standard input. The policy is
+    asked alone, without grants, latch or mode, and a call that it refuses is judged on. With --json, one
+    object a call. Exit code 3 where something was blocked or halted, else 0.
+    """
+    chosen = choose(name, options)
+    worst = Tier.ALLOW
+    calls = 0
+    with open_input(file, format_name) as stream:
+        events = watched(read_events(stream), stream.source.place)
+        for row in judged(events, chosen.make(), traits=chosen.traits):
+            calls += 1
+            worst = max(worst, *(v.tier for v in (row.before, row.after) if v is not None), worst)
+            if as_json:
+                emit(row.to_json())
+            else:
+                say(line(row))
+        for remarked in stream.report.lines_for_people():
+            remark(f"{stream.source.place}: {remarked}")
+    if not as_json:
+        say(f"{calls} calls judged by {chosen.title}; the strongest verdict is {worst.word}")
+    return STOPPED if worst >= Tier.BLOCK else 0
+
+
+def line(row: Row) -> str:
+    """One call for people."""
+    call = f"{safe(row.tool) or '(no name)'}({preview(row.args.value, 40)})"
+    stages = f"{_word(row.before):6} {_word(row.after):6}"
+    verdict = row.verdict
+    if verdict is None or verdict.tier is Tier.ALLOW:
+        return f"{row.at:5}  {stages}  {call}"
+    of = f" {verdict.count}/{verdict.threshold}" if verdict.threshold else ""
+    return f"{row.at:5}  {stages}  {call}  {verdict.detector}{of}: {verdict.reason}"
+
+
+def _word(verdict: Verdict | None) -> str:
+    return "-" if verdict is None else str(verdict.tier.word)

@@ -1,0 +1,50 @@
+"""Recordings named on the command line, read strictly where they are ours and leniently where not.
+
+A transcript of another program is imported as far as it goes. Our own events are what a person or a
+program wrote for us, so there the first wrong line is refused with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loopguard_console.errors import Refused
+from loopguard_core.events import Event, EventError, from_json
+from loopguard_core.importers import Report, Stream, open_stream
+from loopguard_core.importers.ours import Ours
+
+
+def read_events(stream: Stream) -> Iterator[Event]:
+    """The events of one input in the order they stand there. Raises ``Refused`` with the place."""
+    if isinstance(stream.importer, Ours):
+        return _ours(stream)
+    return iter(stream)
+
+
+def open_input(path: str, format_name: str = "") -> Stream:
+    """One file, or standard input for ``-``. Raises ``Unreadable``."""
+    return open_stream(path, format=format_name)
+
+
+def _ours(stream: Stream) -> Iterator[Event]:
+    report, place = stream.report, stream.source.place
+    for number, raw in stream.source.records(report):
+        _refuse_bad(report, place)
+        if not isinstance(raw, dict):
+            raise Refused(f"{place}:{number}: an event is a JSON object, this is {_kind(raw)}")
+        try:
+            yield from_json(raw, f"{place}:{number}")
+        except EventError as error:
+            raise Refused(str(error)) from None
+    _refuse_bad(report, place)
+
+
+def _refuse_bad(report: Report, place: str) -> None:
+    if report.bad_lines:
+        number, why = report.places[0]
+        raise Refused(f"{place}:{number}: {why}")
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
