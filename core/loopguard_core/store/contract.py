@@ -12,13 +12,22 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
 
-
+#: A console is attached while its last beat is not older than this.
+ATTACHED_SECONDS = 10.0
 #: event types that can hold beyond the turn in which they were written
 STANDING = ("session_start", "grant", "revoke", "halt", "resume", "breakpoint")
 
 
 class StoreError(Exception):
     """The store cannot be read or written: what happened, where, and what to do."""
+
+
+class Replaced(StoreError):
+    """The store is another one than before: its file was deleted, replaced or restored.
+
+    Nothing was written. The store is open on the new file and usable: say it once, and go on from
+    ``last``. What stood in the old file is not in this one.
+    """
 
 
 class Stale(Exception):
@@ -145,6 +154,8 @@ class Store:
 
     #: Where it is, as a person names it.
     place = ""
+    #: Grows when the store behind it became another one: cursors and numbers of before mean nothing.
+    generation = 1
 
     def append(self, event: Event, *, expect: int | None = None) -> int:
         """Append *event* to its session; its sequence number.
@@ -163,6 +174,10 @@ class Store:
 
         Without *payloads*, arguments, results and texts are left out: what the fold needs remains.
         """
+        raise NotImplementedError
+
+    def last(self, session: str) -> int:
+        """The number of the session's last event; 0 where there is none."""
         raise NotImplementedError
 
     def last_turn(self, session: str, *, before: int | None = None) -> int:

@@ -1,0 +1,330 @@
+"""One connection to a SQLite file that survives what happens to files and processes.
+
+Retries a busy file with jitter and gives up well below a second; notices a file that was deleted or
+replaced, and a fork; turns every SQLite error into a ``StoreError`` for people.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from _thread import RLock
+from _weakref import ref
+from contextlib import contextmanager, suppress
+from time import perf_counter_ns, sleep
+
+from loopguard_core.store import schema
+from loopguard_core.store.contract import Replaced, StoreError
+from loopguard_core.store.paths import make_directory, make_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    Parameters = Sequence[Any] | Mapping[str, Any]
+
+#: The longest that a busy store is waited for, in seconds; and after it has once been too long.
+PATIENCE = 0.8
+IMPATIENCE = 0.05
+#: Pages of WAL (4 KiB each) at which a writer checkpoints by itself, where nobody else does.
+WAL_PAGES = 8_192
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+_links: list[ref[Link]] = []
+
+
+class Link:
+    """The connection. Every method may be called from any thread and raises ``StoreError``.
+
+    ``generation`` counts the files that have stood at this path: where it grows, numbers and cursors
+    of before mean nothing any more.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_db",
+        "_file",
+        "_patience",
+        "_pid",
+        "closed",
+        "create",
+        "generation",
+        "lock",
+        "path",
+        "read_only",
+    )
+
+    def __init__(self, path: str, *, create: bool, read_only: bool) -> None:
+        self.path = path
+        self.create = create
+        self.read_only = read_only
+        self.lock = RLock()
+        self.generation = 0
+        self.closed = False
+        self._db: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        self._pid = 0
+        self._patience = PATIENCE
+        _links[:] = [r for r in _links if r() is not None]
+        _links.append(ref(self))
+        with self.lock:
+            self._open()
+
+    # -- running statements ----------------------------------------------------------------------
+
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+        """All rows of a query. No snapshot is held afterwards."""
+        with self.lock:
+            self._fresh()
+            return self._run(sql, parameters).fetchall()
+
+    def write(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+        """Run one writing statement; the rows it returns.
+
+        Raises ``sqlite3.IntegrityError`` where a constraint says no, ``Replaced`` where the file is
+        not the one that was written to before; then nothing was written.
+        """
+        with self.lock:
+            if not self._fresh():
+                raise Replaced(
+                    f"the event store {self.path} was deleted or replaced; "
+                    "a new one is in use from here on"
+                )
+            return self._run(sql, parameters).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several statements in one write transaction."""
+        with self.lock:
+            self.write("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.write("COMMIT")
+            except BaseException:
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
+        db = self._db
+        assert db is not None
+        until = 0
+        while True:
+            try:
+                cursor = db.execute(sql, parameters)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                if error.sqlite_errorcode & 0xFF not in _BUSY or db.in_transaction:
+                    raise self._failed(error) from None
+                now = perf_counter_ns()
+                until = until or now + int(self._patience * 1e9)
+                if now >= until:
+                    self._patience = IMPATIENCE
+                    raise self._failed(error) from None
+                sleep(0.0003 + (now // 64 % 64) * 0.00005)
+            else:
+                self._patience = PATIENCE
+                return cursor
+
+    def _failed(self, error: sqlite3.Error) -> StoreError:
+        """What *error* means for a person; a damaged connection is let go, to be opened anew."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in _BUSY and self._db is not None:
+            self._drop()
+        return StoreError(_say(self.path, code, error))
+
+    # -- opening ---------------------------------------------------------------------------------
+
+    def _fresh(self) -> bool:
+        """Have a usable connection; False where it is to another file than before."""
+        if self.closed:
+            raise StoreError(f"the event store {self.path} was closed")
+        if self._pid != os.getpid() and self._db is not None:
+            _inherited.append(self._db)  # closing it here would touch the parent's locks
+            self._db = None
+        if self._db is not None:
+            try:
+                stat = os.stat(self.path)
+            except OSError:
+                self._drop()
+            else:
+                if (stat.st_dev, stat.st_ino) == self._file:
+                    return True
+                self._drop()
+        known = self._file
+        self._open()
+        return self._file == known
+
+    def _open(self) -> None:
+        try:
+            if self.read_only:
+                db = self._connect_to_read()
+            else:
+                db = self._connect_to_write()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        stat = os.stat(self.path)
+        file = (stat.st_dev, stat.st_ino)
+        if file != self._file:
+            self._file = file
+            self.generation += 1
+        self._pid = os.getpid()
+        self._db = db
+
+    def _connect_to_write(self) -> sqlite3.Connection:
+        if self.create:
+            make_directory(self.path)
+            make_file(self.path)
+        elif not os.path.exists(self.path):
+            raise StoreError(f"there is no event store at {self.path}")
+        self._db = db = _connect(self.path)
+        self._check_kind(db)
+        if self._run("PRAGMA journal_mode", ()).fetchall()[0][0] != "wal":
+            self._run("PRAGMA journal_mode = WAL", ()).fetchall()
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        if schema.version_of(db) < schema.VERSION:
+            self._migrate(db)
+        return db
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        if not os.path.exists(self.path):
+            raise StoreError(f"there is no event store at {self.path}")
+        place = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        self._db = db = _connect(f"file:{place}?mode=ro", uri=True)
+        try:
+            db.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:
+            if os.access(os.path.dirname(self.path), os.W_OK):
+                raise
+            # A WAL cannot be made beside it, so nobody can be writing to it either.
+            db.close()
+            self._db = db = _connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+        self._check_kind(db)
+        version = schema.version_of(db)
+        if version < schema.VERSION:
+            self._drop()
+            raise StoreError(
+                f"the event store {self.path} is of an older version ({version}) and was opened to "
+                "be read only; open it once with write access to bring it up to date"
+            )
+        return db
+
+    def _check_kind(self, db: sqlite3.Connection) -> None:
+        version = self._run("PRAGMA user_version", ()).fetchall()[0][0]
+        kind = db.execute("PRAGMA application_id").fetchone()[0]
+        ours = kind == schema.APPLICATION_ID
+        if not ours and (
+            version or kind or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        ):
+            self._drop()
+            raise StoreError(
+                f"{self.path} is a SQLite database of another program, not an event store; "
+                "name another file with --store or LOOPGUARD_STORE"
+            )
+        if version > schema.VERSION:
+            self._drop()
+            raise StoreError(
+                f"the event store {self.path} was written by a newer loopguard (schema {version}, "
+                f"this one knows {schema.VERSION}); update loopguard-console, or name another store"
+            )
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        until = perf_counter_ns() + int(PATIENCE * 1e9)
+        while True:
+            try:
+                schema.migrate(db)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:
+                    raise
+                sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
+
+    # -- letting go ------------------------------------------------------------------------------
+
+    def _drop(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(sqlite3.Error):  # a file that is gone cannot be closed better than this
+                db.close()
+
+    def close(self) -> None:
+        """Let go for good."""
+        with self.lock:
+            self.closed = True
+            self._drop()
+
+    def before_fork(self) -> None:
+        """No connection may cross a fork: both sides open their own again."""
+        self.lock.acquire()
+        self._drop()
+
+    def after_fork(self) -> None:
+        self.lock.release()
+
+
+_inherited: list[sqlite3.Connection] = []
+
+
+def _connect(place: str, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
+
+
+def _say(path: str, code: int, error: sqlite3.Error) -> str:
+    what, advice = _WORDS.get(code, (f"failed: {error}", "loopguard-console doctor looks closer"))
+    return f"the event store {path} {what}; {advice}"
+
+
+_WORDS = {
+    sqlite3.SQLITE_BUSY: (
+        "is locked by another process",
+        "if it stays so, see who has it open (fuser, lsof) and end that process",
+    ),
+    sqlite3.SQLITE_LOCKED: ("is locked by this process", "end the transaction that holds it"),
+    sqlite3.SQLITE_PROTOCOL: ("is locked by another process", "try again"),
+    sqlite3.SQLITE_FULL: (
+        "cannot grow: the disk is full",
+        "make room, or loopguard-console prune",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "is read-only",
+        "give this user write permission on the file and its directory",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        "cannot be opened",
+        "see that its directory exists and that this user may write there",
+    ),
+    sqlite3.SQLITE_PERM: ("cannot be opened", "mend its permissions"),
+    sqlite3.SQLITE_CORRUPT: (
+        "is damaged",
+        "move it away (a new one is made), or restore it from a copy",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "is not a SQLite database",
+        "name another file, or move this one away (a new one is made)",
+    ),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written by the system", "look at the disk"),
+}
+
+_held: list[Link] = []
+
+
+def _before_fork() -> None:
+    _held[:] = [link for r in _links if (link := r()) is not None]
+    for link in _held:
+        link.before_fork()
+
+
+def _after_fork() -> None:
+    for link in _held:
+        link.after_fork()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

@@ -1,0 +1,128 @@
+"""Where the store is, and the machine's key beside it. Directories 0700, files 0600."""
+
+from __future__ import annotations
+
+import os
+from fcntl import LOCK_EX, flock
+
+from loopguard_core.store.contract import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENVIRONMENT = "LOOPGUARD_STORE"
+KEY_BYTES = 32
+
+
+def default_store(environ: Mapping[str, str] | None = None) -> str:
+    """The store that is meant when nobody names one.
+
+    ``$LOOPGUARD_STORE``, else ``$XDG_STATE_HOME/loopguard/events.db``, else the same below
+    ``~/.local/state`` (a relative ``XDG_STATE_HOME`` is ignored, as its specification asks).
+    """
+    env = os.environ if environ is None else environ
+    named = env.get(ENVIRONMENT)
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    state = env.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(state, "loopguard", "events.db")
+
+
+def key_file(store: str) -> str:
+    """The file of the machine's key for *store*: beside it, never inside it."""
+    return os.path.join(os.path.dirname(store), "machine.key")
+
+
+def make_directory(store: str) -> None:
+    """The directory of *store*, made 0700 where it is missing. Raises ``StoreError``."""
+    directory = os.path.dirname(store)
+    if os.path.isdir(directory):
+        return
+    try:
+        os.makedirs(os.path.dirname(directory), exist_ok=True)
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the directory {directory} for the event store: {error.strerror}; "
+            f"make it, or name another store with {ENVIRONMENT}"
+        ) from None
+
+
+def make_file(store: str) -> None:
+    """An empty file 0600 at *store* where there is none. Raises ``StoreError``.
+
+    A write-ahead log that a deleted store left behind belongs to nobody and goes first, under a lock on
+    the directory, so that no two processes do this at once.
+    """
+    if os.path.exists(store):
+        return
+    directory = None
+    try:
+        directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
+        flock(directory, LOCK_EX)
+        if not os.path.exists(store):
+            for suffix in ("-wal", "-shm"):
+                if os.path.exists(store + suffix):
+                    os.unlink(store + suffix)
+            os.close(os.open(store, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"cannot make the event store {store}: {error.strerror}; "
+            f"mend its permissions, or name another store with {ENVIRONMENT}"
+        ) from None
+    finally:
+        if directory is not None:
+            os.close(directory)
+
+
+def machine_key(store: str, *, create: bool = True) -> bytes:
+    """The key of this machine's digests for *store*; made on first use, by one process only.
+
+    Empty where there is none and *create* is false. Raises ``StoreError`` where it cannot be read
+    or made, or is too short to be one.
+    """
+    path = key_file(store)
+    key = _read_key(path)
+    if key is None:
+        if not create:
+            return b""
+        make_directory(store)
+        key = _make_key(path)
+    if len(key) < KEY_BYTES:
+        raise StoreError(
+            f"the key file {path} is damaged ({len(key)} bytes); remove it to have a new one made "
+            "(digests of before will not compare equal)"
+        )
+    return key[:KEY_BYTES]
+
+
+def _read_key(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(KEY_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read the key file {path}: {error.strerror}") from None
+
+
+def _make_key(path: str) -> bytes:
+    made = f"{path}.{os.getpid()}"
+    try:
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(handle, os.urandom(KEY_BYTES))
+        finally:
+            os.close(handle)
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(made)
+    except OSError as error:
+        raise StoreError(f"cannot make the key file {path}: {error.strerror}") from None
+    return _read_key(path) or b""

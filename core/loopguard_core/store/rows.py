@@ -1,0 +1,181 @@
+"""An event as a row of the SQLite store, and back, without loss."""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from loopguard_core.events import Event, dump, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+#: Fields that may be long; they stand apart, so that a fold never reads them.
+HEAVY = ("args", "result", "text")
+#: Above this many characters a payload is stored once, by its content.
+INLINE = 2_000
+#: Above this many characters a field is stored cut; ``cut`` gives its full size.
+LIMIT = 1_000_000
+
+#: The types of entries that exist once a call, and once a request.
+OF_CALL = ("call_start", "call_end")
+OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
+
+#: A tier's word -> its number.
+TIERS = {"allow": 0, "warn": 1, "block": 2, "halt": 3}
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class Row:
+    """The columns of one event that its writer knows."""
+
+    __slots__ = ("call", "data", "digest", "payload", "request", "tier", "tool", "verdict")
+
+    def __init__(self) -> None:
+        self.call: str | None = None
+        self.request: str | None = None
+        self.tool: str | None = None
+        self.tier: int | None = None
+        self.data: str | None = None
+        self.verdict: str | None = None
+        self.payload: str | None = None
+        self.digest: bytes | None = None
+
+
+def to_json(value: object) -> str:
+    """*value* as JSON that SQLite can hold: readable, and ASCII only where UTF-8 cannot carry it."""
+    try:
+        text = _encode(value)
+        if not text.isascii():
+            text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return dump(value)
+    return text
+
+
+def column(text: str) -> str:
+    """*text* as a column can hold it; a lone surrogate is spelled out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def pack(event: Event, redact: Callable[[str], str] | None = None, limit: int = LIMIT) -> Row:
+    """The row of *event*. *redact* sees every text before it is cut or goes anywhere."""
+    row = Row()
+    rest = dict(event.data)
+    kind = event.type
+    if kind in OF_CALL:
+        row.tier = 0
+        row.call = _take(rest, "call")
+        if kind == "call_start":
+            row.tool = _take(rest, "tool")
+    elif kind in OF_REQUEST:
+        row.request = _take(rest, "request")
+    verdict = rest.pop("verdict", None)
+    if verdict is not None:
+        row.verdict = to_json(verdict)
+        if isinstance(verdict, dict):
+            row.tier = TIERS.get(str(verdict.get("tier")), row.tier)
+    hidden = False
+    if row.verdict is not None and redact is not None:
+        clean = redact(row.verdict)
+        hidden = clean is not row.verdict
+        row.verdict = clean
+    heavy = {n: rest.pop(n) for n in HEAVY if n in rest}
+    if heavy:
+        text = to_json(heavy)
+        if len(text) > limit:
+            text, cut, secret = _cut(heavy, redact, limit)
+            hidden = hidden or secret
+            if cut:
+                rest["cut"] = cut
+        elif redact is not None:
+            clean = redact(text)
+            hidden = hidden or clean is not text
+            text = clean
+        row.payload = text
+        if len(text) > INLINE:
+            row.digest = content_digest(text)
+    if rest or hidden:
+        text = to_json(rest)
+        clean = text if redact is None else redact(text)
+        if hidden or clean is not text:
+            rest = load(clean)
+            rest["redacted"] = True
+            clean = to_json(rest)
+        row.data = clean
+    return row
+
+
+def _take(rest: dict[str, Any], name: str) -> str | None:
+    """The field *name* as a column; it leaves *rest* only where the column carries it whole."""
+    value = rest.get(name)
+    if type(value) is not str or not value:
+        return None
+    text = column(value)
+    if text == value:
+        del rest[name]
+    return text
+
+
+def _cut(
+    heavy: dict[str, Any], redact: Callable[[str], str] | None, limit: int
+) -> tuple[str, int, bool]:
+    """The payload with each long field cut to *limit*, the full size cut from, and if any was redacted.
+
+    A field that is no string is cut as its JSON text. Redaction goes before the cut, with a margin:
+    half a secret at the edge would not be known as one.
+    """
+    full, hidden = 0, False
+    out: dict[str, Any] = {}
+    for name, value in heavy.items():
+        text = value if isinstance(value, str) else to_json(value)
+        kept: Any = value
+        if len(text) > limit:
+            full = max(full, len(text))
+            kept = text[: limit + 65_536]
+        if redact is not None:
+            before = to_json(kept)
+            clean = redact(before)
+            if clean is not before:
+                hidden = True
+                kept = load(clean)
+        if len(text) > limit and isinstance(kept, str):
+            kept = kept[:limit]
+        out[name] = kept
+    return to_json(out), full, hidden
+
+
+def content_digest(text: str) -> bytes:
+    """By what a payload is found again: 16 bytes over its text as stored."""
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def unpack(
+    session: str,
+    seq: int,
+    ts: float | None,
+    kind: str,
+    call: str | None,
+    request: str | None,
+    tool: str | None,
+    rest: str | None,
+    verdict: str | None = None,
+    payload: str | None = None,
+) -> Event:
+    """The event of a row."""
+    data: dict[str, Any] = {}
+    if call is not None:
+        data["call"] = call
+    if request is not None:
+        data["request"] = request
+    if tool is not None:
+        data["tool"] = tool
+    if rest is not None:
+        data.update(load(rest))
+    if verdict is not None:
+        data["verdict"] = load(verdict)
+    if payload is not None:
+        data.update(load(payload))
+    return Event(kind, session, seq=seq, ts=ts, data=data)

@@ -1,0 +1,181 @@
+"""The tables of the SQLite store, and the named steps that bring an older file up to date.
+
+``event`` is the log. Beside what an event says, a row carries what the session's list and the way to the
+next tier change need, computed from the row before it in the same statement: ``calls`` (calls so far),
+``worst`` (strongest tier so far), ``level`` (tier of the latest call) and ``ended``. So nothing is
+counted twice, no second row is written on the agent's path, and no list of sessions ever scans.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+#: "LpGd": what ``PRAGMA application_id`` says of our files.
+APPLICATION_ID = 0x4C704764
+
+#: What stands beyond its turn (``contract.STANDING``), in the words of its index.
+STANDING = "type IN ('session_start', 'grant', 'revoke', 'halt', 'resume', 'breakpoint')"
+
+_TABLES = f"""
+CREATE TABLE session (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE payload (
+  id INTEGER PRIMARY KEY,
+  digest BLOB NOT NULL UNIQUE,
+  text TEXT NOT NULL
+);
+
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY,
+  sid INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  ts REAL,
+  type TEXT NOT NULL,
+  call TEXT,
+  request TEXT,
+  tool TEXT,
+  tier INTEGER,
+  calls INTEGER NOT NULL,
+  worst INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  changed INTEGER,
+  ended INTEGER NOT NULL,
+  data TEXT,
+  verdict TEXT,
+  large INTEGER,
+  payload TEXT
+);
+CREATE UNIQUE INDEX event_seq ON event (sid, seq);
+CREATE UNIQUE INDEX event_call ON event (sid, call, type) WHERE call IS NOT NULL;
+CREATE UNIQUE INDEX event_request ON event (request, type) WHERE request IS NOT NULL;
+CREATE INDEX event_turn ON event (sid, seq) WHERE type = 'user_message';
+CREATE INDEX event_standing ON event (sid, seq) WHERE {STANDING};
+CREATE INDEX event_start ON event (sid, seq) WHERE type = 'session_start';
+CREATE INDEX event_change ON event (sid, seq) WHERE changed = 1;
+CREATE INDEX event_large ON event (large) WHERE large IS NOT NULL;
+
+CREATE TABLE request (
+  n INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  sid INTEGER NOT NULL,
+  opened INTEGER NOT NULL,
+  resolved INTEGER,
+  delivered INTEGER
+);
+CREATE INDEX request_session ON request (sid, n);
+CREATE INDEX request_pending ON request (n) WHERE resolved IS NULL;
+
+CREATE TRIGGER request_opened AFTER INSERT ON event WHEN NEW.type = 'request_opened'
+BEGIN
+  INSERT INTO request (n, name, sid, opened) VALUES (
+    CASE WHEN NEW.request GLOB 'R[1-9]*' AND length(NEW.request) < 12
+      AND substr(NEW.request, 2) NOT GLOB '*[^0-9]*' THEN CAST(substr(NEW.request, 2) AS INTEGER) END,
+    NEW.request, NEW.sid, NEW.seq);
+END;
+CREATE TRIGGER request_resolved AFTER INSERT ON event WHEN NEW.type = 'request_resolved'
+BEGIN
+  UPDATE request SET resolved = NEW.seq WHERE name = NEW.request AND sid = NEW.sid;
+END;
+CREATE TRIGGER request_delivered AFTER INSERT ON event WHEN NEW.type = 'request_delivered'
+BEGIN
+  UPDATE request SET delivered = NEW.seq WHERE name = NEW.request AND sid = NEW.sid;
+END;
+
+CREATE TABLE console (
+  pid INTEGER PRIMARY KEY,
+  ts REAL NOT NULL
+);
+"""
+
+_WORD = "CASE {0} WHEN 0 THEN 'allow' WHEN 1 THEN 'warn' WHEN 2 THEN 'block' WHEN 3 THEN 'halt' END"
+_TIME = "strftime('%Y-%m-%d %H:%M:%f', {0}, 'unixepoch', 'localtime')"
+_PAYLOAD = "coalesce({0}.payload, (SELECT text FROM payload WHERE id = {0}.large))"
+
+_VIEWS = f"""
+CREATE VIEW calls AS
+SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.tool AS tool,
+  json_extract({_PAYLOAD.format("c")}, '$.args') AS args,
+  coalesce(json_extract(e.data, '$.outcome'), 'pending') AS outcome,
+  {_WORD.format("max(coalesce(c.tier, 0), coalesce(e.tier, 0))")} AS tier,
+  json_extract(c.verdict, '$.count') AS count,
+  coalesce(json_extract(e.verdict, '$.reason'), json_extract(c.verdict, '$.reason')) AS reason,
+  json_extract(e.data, '$.duration') AS seconds,
+  json_extract({_PAYLOAD.format("e")}, '$.result') AS result,
+  c.call AS call
+FROM event AS c JOIN session AS s ON s.id = c.sid
+LEFT JOIN event AS e ON e.sid = c.sid AND e.call = c.call AND e.type = 'call_end'
+WHERE c.type = 'call_start';
+
+CREATE VIEW sessions AS
+SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
+  {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
+  {_WORD.format("l.worst")} AS worst,
+  (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND r.resolved IS NULL) AS waiting,
+  l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd
+FROM session AS s
+JOIN event AS l ON l.sid = s.id AND l.seq = (SELECT max(seq) FROM event WHERE sid = s.id)
+JOIN event AS f ON f.sid = s.id AND f.seq = (SELECT min(seq) FROM event WHERE sid = s.id)
+LEFT JOIN event AS b ON b.sid = s.id
+  AND b.seq = (SELECT max(seq) FROM event WHERE sid = s.id AND type = 'session_start');
+
+CREATE VIEW requests AS
+SELECT r.name AS request, s.name AS session, {_TIME.format("o.ts")} AS opened, c.tool AS tool,
+  json_extract(o.data, '$.tier') AS tier,
+  coalesce(json_extract(d.data, '$.resolution'), 'pending') AS resolution,
+  json_extract(d.data, '$.by') AS by, json_extract(d.data, '$.note') AS note,
+  {_TIME.format("d.ts")} AS resolved, r.delivered IS NOT NULL AS delivered,
+  json_extract({_PAYLOAD.format("c")}, '$.args') AS args
+FROM request AS r JOIN session AS s ON s.id = r.sid
+JOIN event AS o ON o.sid = r.sid AND o.seq = r.opened
+LEFT JOIN event AS d ON d.sid = r.sid AND d.seq = r.resolved
+LEFT JOIN event AS c ON c.sid = r.sid AND c.call = json_extract(o.data, '$.call')
+  AND c.type = 'call_start';
+"""
+
+#: The steps in order; a file's ``user_version`` is the number of those it has seen.
+STEPS: tuple[tuple[str, str], ...] = (("the first tables", _TABLES + _VIEWS),)
+
+VERSION = len(STEPS)
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """The schema version of an open file; 0 for an empty one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection) -> list[str]:
+    """Bring the file up to ``VERSION``; the names of the steps taken. One transaction in all."""
+    if version_of(db) >= VERSION:
+        return []
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        done = version_of(db)
+        for _, script in STEPS[done:]:
+            for statement in _statements(script):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return [name for name, _ in STEPS[done:]]
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script. ``executescript`` would end the transaction."""
+    out: list[str] = []
+    block = ""
+    for line in script.splitlines():
+        block += line + "\n"
+        ends = line == "END;" if "CREATE TRIGGER" in block else line.endswith(";")
+        if ends:
+            out.append(block)
+            block = ""
+    return out

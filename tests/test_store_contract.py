@@ -1,0 +1,191 @@
+"""What every engine of the event store promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Stale, Store, StoreError, Taken
+from loopguard_core.store.sqlite import open_store
+
+
+@pytest.fixture(params=["sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made = open_store(str(tmp_path / "events.db"))
+    yield made
+    made.close()
+
+
+def start(call: str, session: str = "s", tier: str = "allow") -> Event:
+    data = {"call": call, "tool": "search", "args": {"q": 1}, "ids": {"exact": {"a": "d"}}}
+    return Event("call_start", session, ts=1.0, data={**data, "verdict": {"tier": tier}})
+
+
+def end(call: str, session: str = "s", tier: str | None = None) -> Event:
+    data: dict[str, object] = {"call": call, "outcome": "ok", "result": "r"}
+    if tier is not None:
+        data["verdict"] = {"tier": tier}
+    return Event("call_end", session, ts=2.0, data=data)
+
+
+def test_numbers_run_from_one_without_a_gap_in_each_session(store: Store) -> None:
+    assert [store.append(Event("note", s)) for s in "aabab"] == [1, 2, 1, 3, 2]
+    assert [e.seq for e in store.read("a")] == [1, 2, 3]
+    assert (store.last("a"), store.last("b"), store.last("nobody")) == (3, 2, 0)
+
+
+def test_what_is_appended_is_read_back_whole(store: Store) -> None:
+    events = [start("c1"), end("c1"), Event("theirs", "s", data={"x": [1, {"y": "\ud800 é\x00"}]})]
+    for event in events:
+        event.seq = store.append(event)
+    assert store.read("s") == events
+
+
+def test_payloads_are_left_out_where_only_the_fold_reads(store: Store) -> None:
+    store.append(start("c1"))
+    store.append(end("c1"))
+    for event in store.read("s", payloads=False):
+        assert not {"args", "result"} & set(event.data)
+        assert event.data["call"] == "c1"
+
+
+def test_an_append_that_expects_another_state_writes_nothing(store: Store) -> None:
+    store.append(Event("note", "s"), expect=0)
+    with pytest.raises(Stale):
+        store.append(Event("note", "s"), expect=0)
+    with pytest.raises(Stale):
+        store.append(Event("note", "s"), expect=2)
+    assert store.append(Event("note", "s"), expect=1) == 2
+
+
+def test_a_call_starts_and_ends_once(store: Store) -> None:
+    assert store.append(start("c1")) == 1
+    with pytest.raises(Taken) as taken:
+        store.append(start("c1"))
+    assert taken.value.seq == 1
+    store.append(end("c1"))
+    with pytest.raises(Taken):
+        store.append(end("c1"))
+    assert store.append(start("c1", session="other")) == 1
+    assert store.last("s") == 2
+
+
+def opened(store: Store, call: str, session: str = "s") -> str:
+    store.append(start(call, session, "block"))
+    event = Event("request_opened", session, ts=3.0, data={"call": call, "tier": "block"})
+    store.append(event)
+    return event.text("request")
+
+
+def test_requests_get_short_names_unique_in_the_store(store: Store) -> None:
+    names = [opened(store, "c1"), opened(store, "c2", "t"), opened(store, "c3")]
+    assert names == ["R1", "R2", "R3"]
+    store.append(
+        Event("request_opened", "s", data={"call": "c9", "tier": "halt", "request": "R41"})
+    )
+    assert opened(store, "c4") == "R42"
+    assert [r.request for r in store.requests(session="s")] == ["R1", "R3", "R41", "R42"]
+
+
+def test_a_request_is_resolved_once_and_the_second_is_told(store: Store) -> None:
+    name = opened(store, "c1")
+    answer = Event(
+        "request_resolved",
+        "s",
+        ts=4.0,
+        data={"request": name, "resolution": "denied", "by": "ann", "note": "no"},
+    )
+    assert [r.request for r in store.requests(pending=True)] == [name]
+    assert store.sessions()[0].waiting == 1
+    seq = store.append(answer)
+    with pytest.raises(Taken) as taken:
+        store.append(answer)
+    assert taken.value.seq == seq
+    request = store.request(name)
+    assert request is not None
+    assert (request.resolution, request.by, request.note) == ("denied", "ann", "no")
+    assert (request.tool, request.args, request.tier) == ("search", {"q": 1}, 2)
+    assert store.requests(pending=True) == []
+    assert not request.delivered
+    store.append(Event("request_delivered", "s", data={"request": name}))
+    delivered = store.request(name)
+    assert delivered is not None and delivered.delivered
+    grant = {"grant": "G1", "scope": "signature", "request": name}
+    store.append(Event("grant", "s", data=grant))
+    with pytest.raises(Taken):
+        store.append(Event("grant", "s", data={**grant, "grant": "G2"}))
+    for other in ("G3", "G4"):
+        store.append(Event("grant", "s", data={"grant": other, "scope": "session"}))
+
+
+def test_sessions_tell_what_stands_in_them(store: Store) -> None:
+    data = {"agent": "coder", "cwd": "/w", "pid": 7, "pid_started": "x", "host": "h", "parent": "p"}
+    store.append(Event("session_start", "s", ts=1.0, data=data))
+    store.append(start("c1", tier="warn"))
+    store.append(end("c1"))
+    store.append(Event("note", "later", ts=9.0))
+    assert [s.session for s in store.sessions()] == ["later", "s"]
+    session = store.session("s")
+    assert session is not None
+    assert (session.agent, session.cwd, session.pid, session.parent) == ("coder", "/w", 7, "p")
+    assert (session.calls, session.worst, session.seq, session.ended) == (1, 1, 3, False)
+    assert (session.first_ts, session.last_ts) == (1.0, 2.0)
+    store.append(Event("session_end", "s", ts=10.0))
+    ended = store.session("s")
+    assert ended is not None and ended.ended
+    store.append(Event("session_start", "s", ts=11.0, data={"resumed": True}))
+    resumed = store.session("s")
+    assert resumed is not None and not resumed.ended
+    assert store.session("nobody") is None
+
+
+def test_the_last_turn_is_found_also_before_a_number(store: Store) -> None:
+    assert store.last_turn("s") == 0
+    store.append(Event("session_start", "s"))
+    assert store.last_turn("s") == 0
+    store.append(Event("user_message", "s", data={"text": "go"}))
+    store.append(start("c1"))
+    assert store.last_turn("s") == 1
+    store.append(Event("turn_start", "s", data={"reason": "heartbeat"}))
+    store.append(Event("user_message", "s", data={"text": "on"}))
+    assert store.last_turn("s") == 4
+    assert store.last_turn("s", before=5) == 1
+    assert store.last_turn("s", before=2) == 0
+
+
+def test_what_stands_beyond_its_turn_is_found_without_reading_the_session(store: Store) -> None:
+    for kind in ("session_start", "note", "halt", "resume", "label"):
+        store.append(Event(kind, "s"))
+    store.append(Event("grant", "s", data={"grant": "G1", "scope": "session"}))
+    store.append(Event("halt", "other"))
+    assert [e.type for e in store.standing("s", 6)] == ["session_start", "halt", "resume", "grant"]
+    assert [e.seq for e in store.standing("s", 3)] == [1, 3]
+
+
+def test_the_tail_follows_all_sessions_in_order_of_writing(store: Store) -> None:
+    cursor, events = store.tail(-1)
+    assert events == []
+    for session in "aba":
+        store.append(Event("note", session))
+    cursor, events = store.tail(cursor, limit=2)
+    assert [(e.session, e.seq) for e in events] == [("a", 1), ("b", 1)]
+    cursor, events = store.tail(cursor)
+    assert [(e.session, e.seq) for e in events] == [("a", 2)]
+    assert store.tail(cursor) == (cursor, [])
+    assert len(store.tail(0)[1]) == 3
+
+
+def test_consoles_are_attached_while_they_beat(store: Store) -> None:
+    assert list(store.attached(100.0)) == []
+    store.beat(100.0)
+    assert len(store.attached(109.0)) == 1
+    assert list(store.attached(111.0)) == []
+
+
+def test_a_closed_store_says_so(store: Store) -> None:
+    store.close()
+    with pytest.raises(StoreError):
+        store.append(Event("note", "s"))
