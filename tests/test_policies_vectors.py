@@ -10,23 +10,36 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import from_json
-from loopguard_core.judging import judge
+from loopguard_core.judging import Row, judge
 from loopguard_core.policies.registry import create, names
+from loopguard_core.verdict import Tier
 from shared import SHARED
 
 OURS = Path(__file__).parent / "data" / "vectors"
-CODES = {
-    "exact_failure": "repeated_exact_failure",
-    "same_tool_failure": "same_tool_failure",
-    "no_progress": "idempotent_no_progress",
-}
-ENDINGS = {"warn": "_warning", "block": "_block", "halt": "_halt"}
+#: our detectors under the names that Hermes Agent gives them
+CODES = {"exact_failure": "repeated_exact_failure", "no_progress": "idempotent_no_progress"}
+STAGES = ("before", "after")
+COMPARED = (*STAGES, "count", "threshold", "code", "turn_ends")
+ENDINGS = {Tier.WARN: "warning", Tier.BLOCK: "block", Tier.HALT: "halt"}
 
 
 def vector_files() -> list[Path]:
     """Our own vectors, and the originals' where they are at hand."""
     found = chain(OURS.glob("*.json"), (SHARED / "vectors").glob("*.json"))
     return sorted(path for path in found if path.stem in names())
+
+
+def said(row: Row, ended: bool) -> dict[str, Any]:
+    """The row under the names of the vector files. *ended*: the guard has ended this turn."""
+    verdict = row.verdict
+    assert verdict is not None
+    ending = ENDINGS.get(verdict.tier)
+    code = CODES.get(verdict.detector, verdict.detector)
+    return {
+        **row.to_json(),
+        "code": f"{code}_{ending}" if ending else "allow",
+        "turn_ends": ended or verdict.ends_turn,
+    }
 
 
 def mismatches(vectors: dict[str, Any]) -> list[str]:
@@ -36,13 +49,18 @@ def mismatches(vectors: dict[str, Any]) -> list[str]:
         for case in run["cases"]:
             events = vectors["events"][case["name"]]
             policy = create(vectors["policy"], run["config"])
-            rows = {row.at: row.to_json() for row in judge(map(from_json, events), policy)}
+            rows = {row.at: row for row in judge(map(from_json, events), policy)}
+            ended, last = False, 0
             for want in case["expect"]:
-                got = rows[want["at"]]
-                keys = [k for k in ("before", "after", "count") if k in want]
-                keys = [k for k in keys if k != "count" or want["count"] is not None]
+                kinds = {event["type"] for event in events[last : want["at"]]}
+                last = want["at"]
+                got = said(rows[last], ended and not kinds & {"user_message", "reset"})
+                ended = got["turn_ends"]
+                keys = [
+                    k for k in COMPARED if want.get(k) is not None or (k in want and k in STAGES)
+                ]
                 if any(got[k] != want[k] for k in keys):
-                    place = f"{run['config_name']}/{case['name']}[{want['at']}]"
+                    place = f"{run['config_name']}/{case['name']}[{last}]"
                     found.append(f"{place}: {[got[k] for k in keys]} != {[want[k] for k in keys]}")
     return found
 

@@ -164,7 +164,7 @@ class Hermes(Policy):
 
     name = "hermes"
     sees_denied = False
-    state = ("_failures", "_tool_failures", "_results", "_flight")
+    state: tuple[str, ...] = ("_failures", "_tool_failures", "_results", "_flight")
     idempotent = IDEMPOTENT
     mutating = MUTATING
 
@@ -253,7 +253,7 @@ class Hermes(Policy):
 
     def _failure(self, call: Call, outcome: Outcome) -> Verdict:
         signature, tool = self.signature(call), call.tool
-        exact = self._failures[signature] = self._failures.get(signature, 0) + 1
+        exact = self._failures[signature] = self._failed(signature) + 1
         of_tool = self._tool_failures[tool] = self._tool_failures.get(tool, 0) + 1
         self._results.pop(signature, None)
         limits = self._limits(tool)

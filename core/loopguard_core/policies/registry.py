@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 POLICIES: dict[str, tuple[str, str]] = {
     "hermes": ("hermes", "Hermes"),
+    "hermes-seed": ("hermes_seed", "HermesSeed"),
+    "hermes-0.22": ("hermes_022", "Hermes022"),
     "tool-loop-guard": ("tool_loop_guard", "ToolLoopGuard"),
     "graded": ("graded", "Graded"),
+    "dsh": ("dsh", "Dsh"),
+    "nous": ("nous", "Nous"),
 }
 DEFAULT = "graded"
 
