@@ -1,0 +1,216 @@
+"""What a person configures: ``loopguard.toml``, or ``[tool.loopguard]`` in ``pyproject.toml``.
+
+The file is looked for from the working directory upwards, as far as the home directory or the root;
+``LOOPGUARD_CONFIG`` names one instead. Parsing TOML costs a hook process more than judging a call, so what
+was parsed is kept as JSON under the digest of the file's bytes, in the state directory, 0600.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+
+from loopguard_core.events import dump, load
+from loopguard_core.policies import registry
+from loopguard_core.policies.options import PolicyError
+from loopguard_core.settings import ConfigError, Reader
+from loopguard_core.traits import Traits, TraitTable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from loopguard_core.policies.base import Policy
+
+__all__ = ["Config", "ConfigError", "find", "load_config"]
+
+MODES = ("observe", "ask", "enforce")
+#: what happens to a stopped call when nobody answers: it is refused, waits on, or runs
+UNANSWERED = ("refuse", "wait", "run")
+ENVIRONMENT = "LOOPGUARD_CONFIG"
+NAMES = ("loopguard.toml", "pyproject.toml")
+
+_FLAGS = ("readonly", "mutating", "bookkeeping", "poller")
+_FIELDS = ("identity_fields", "ignored_fields", "path_fields")
+
+
+class Config:
+    """Settings of one session, checked. Times in seconds. ``place`` is the file, empty for the defaults.
+
+    Raises ``ConfigError`` naming the file and the key.
+    """
+
+    def __init__(self, raw: Mapping[str, Any] | None = None, place: str = "") -> None:
+        self.place = place
+        self.raw = dict(raw or {})
+        read = Reader(self.raw, place)
+        self.mode = read.choice("mode", MODES, "ask")
+        self.policy: str | list[str] = read.names_or_name("policy", "default")
+        self.wait_seconds = read.seconds("wait_seconds", 300.0)
+        self.unattended_wait_seconds = read.seconds("unattended_wait_seconds", 0.0)
+        self.late_approval_seconds = read.seconds("late_approval_seconds", 600.0)
+        self.on_store_failure = read.choice("on_store_failure", ("allow", "deny"), "allow")
+        self.store = os.path.expanduser(read.text("store", ""))
+        nobody = read.table("unanswered")
+        self.unanswered = {t: nobody.choice(t, UNANSWERED, "refuse") for t in ("block", "halt")}
+        nobody.finish()
+        ceiling = read.table("ceiling")
+        self.ceiling_calls = ceiling.whole("calls", 200)
+        self.ceiling_seconds = ceiling.seconds("seconds", 8 * 3600.0)
+        ceiling.finish()
+        redaction = read.table("redaction")
+        self.redact_patterns = redaction.names("patterns")
+        self.redact_fields = redaction.names("fields")
+        self.never_store = redaction.names("never_store")
+        redaction.finish()
+        retention = read.table("retention")
+        self.retention_days = retention.optional_seconds("days")
+        self.retention_megabytes = retention.optional_seconds("megabytes")
+        retention.finish()
+        self.options: dict[str, Any] = read.table("policies").rest()
+        self.tools = {name: _traits(table) for name, table in read.table("tools").tables()}
+        read.finish()
+
+    @property
+    def digest(self) -> str:
+        """What distinguishes these settings from others: 16 hexadecimal digits."""
+        canonical = dump({k: self.raw[k] for k in sorted(self.raw)})
+        return blake2b(canonical.encode(), digest_size=8).hexdigest()
+
+    def changed(self, **settings: Any) -> Config:
+        """The same with other *settings*, keys of the file. Raises ``ConfigError``."""
+        return Config({**self.raw, **settings}, self.place)
+
+    @property
+    def policy_name(self) -> str:
+        """The policy as one word for a person; several are joined by ``+``."""
+        names = [self.policy] if isinstance(self.policy, str) else self.policy
+        return "+".join(registry.DEFAULT if n == "default" else n for n in names)
+
+    def make_policy(self) -> Policy:
+        """The configured policy in its first state. Raises ``ConfigError``."""
+        name = self.policy
+        if isinstance(name, str):
+            name = registry.DEFAULT if name == "default" else name
+            options = self.options.get(name)
+        else:
+            options = {n: self.options[n] for n in name if n in self.options}
+        try:
+            return registry.create(name, options, where=self.place)
+        except PolicyError as error:
+            raise ConfigError(str(error)) from None
+
+    def trait_table(self) -> TraitTable:
+        """What is declared of each tool, over what is known of it."""
+        return TraitTable(self.tools)
+
+
+def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Config:
+    """The settings that hold in *cwd*. Raises ``ConfigError``."""
+    env = os.environ if environ is None else environ
+    place = find(cwd or os.getcwd(), env)
+    if not place:
+        return Config()
+    return Config(_section(place, env), place)
+
+
+def find(cwd: str, environ: Mapping[str, str]) -> str:
+    """The file whose settings hold in *cwd*, empty where there is none. Raises ``ConfigError``."""
+    named = environ.get(ENVIRONMENT)
+    if named:
+        path = os.path.abspath(os.path.expanduser(named))
+        if not os.path.isfile(path):
+            raise ConfigError(f"{ENVIRONMENT} names {path}, which is not a file")
+        return path
+    for folder in _upwards(os.path.abspath(cwd)):
+        for name in NAMES:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and (name == NAMES[0] or _mentions(path)):
+                return path
+    return ""
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    home = os.path.expanduser("~")
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if folder in (home, above):
+            return
+        folder = above
+
+
+def _mentions(path: str) -> bool:
+    return b"tool.loopguard" in _bytes(path)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _section(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    content = _bytes(path)
+    cached = _cache_file(content, path, environ)
+    try:
+        with open(cached, "rb") as file:
+            found = load(file.read())
+        if isinstance(found, dict):
+            return found
+    except (OSError, ValueError):
+        pass  # not there yet, or damaged: parsed again
+    section = _parse(path, content)
+    _keep(cached, section)
+    return section
+
+
+def _parse(path: str, content: bytes) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        raw = tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: is not TOML: {error}") from None
+    if os.path.basename(path) != "pyproject.toml":
+        return raw
+    section = raw.get("tool", {}).get("loopguard", {})
+    if not isinstance(section, dict):
+        raise ConfigError(f"{path}: tool.loopguard is a table")
+    return section
+
+
+def _cache_file(content: bytes, path: str, environ: Mapping[str, str]) -> str:
+    state = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    kind = b"p" if os.path.basename(path) == "pyproject.toml" else b"l"
+    name = blake2b(kind + content, digest_size=12).hexdigest()
+    return os.path.join(state, "loopguard", "config", f"{name}.json")
+
+
+def _keep(path: str, section: Mapping[str, Any]) -> None:
+    """Best effort: where it cannot be kept, the next process parses again."""
+    made = f"{path}.{os.getpid()}"
+    try:
+        folder = os.path.dirname(path)
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(handle, "wb") as file:
+            file.write(dump(section).encode())
+        os.replace(made, path)
+    except OSError:
+        pass
+
+
+def _traits(read: Reader) -> Traits:
+    flags = {name: read.flag(name) for name in _FLAGS}
+    fields = {name: tuple(read.names(name)) for name in _FIELDS}
+    read.finish()
+    return Traits(**flags, **fields, source="config")  # type: ignore[arg-type]
