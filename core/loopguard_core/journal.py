@@ -1,0 +1,284 @@
+"""One session's log as its agent writes it: the guard in step with the store.
+
+A call's start is judged and appended in one optimistic step: only if nobody wrote meanwhile, else what
+they wrote (a human's word, another process's call) is folded first and the call is judged again. So the
+verdict on an event is always the one that a replay gives at that place. While the store fails, the guard
+goes on in memory; what was dropped is counted and becomes a ``gap`` once the store is back.
+"""
+
+from __future__ import annotations
+
+import time
+
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Stale, StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from loopguard_core.guard import Guard
+    from loopguard_core.store.contract import Store
+    from loopguard_core.verdict import Ruling, Verdict
+
+#: types after which a waiting call is looked at again
+WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
+
+_TRIES = 20
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
+
+
+def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:
+    """Bring a fresh *guard* to where *session* stands, from stored records and not from payloads.
+
+    Folds the current turn, and of what came before only what still stands; everything where the policy's
+    counters span turns. A grant with a budget needs the turns in which it was spent. Gives the latest
+    human instruction that it met. Raises ``StoreError``.
+    """
+    start = 0 if guard.policy.spans_turns else store.last_turn(session)
+    standing = store.standing(session, start) if start else []
+    budgets = [e.seq for e in standing if _counts_down(e, now)]
+    if budgets:
+        start = store.last_turn(session, before=min(budgets))
+        standing = [e for e in standing if e.seq <= start]
+    word = None
+    for event in (*standing, *store.read(session, after=start, payloads=False)):
+        guard.apply(event)
+        if event.type in WORDS:
+            word = event
+    return word
+
+
+def _counts_down(event: Event, now: float) -> bool:
+    data = event.data
+    if event.type != "grant" or data.get("until") == "turn":
+        return False
+    expires = data.get("expires")
+    if expires is not None and expires <= now:
+        return False
+    return data.get("budget") is not None or data.get("until") == "result"
+
+
+class Journal:
+    """The writing side of one session. Not thread-safe: its session takes turns.
+
+    *fresh* makes an empty guard; *say* tells the person one line. ``opening`` is what a session start
+    says of this process. ``word`` is the latest human instruction that was folded.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        store: Store | None,
+        fresh: Callable[[], Guard],
+        say: Callable[[str], None],
+    ) -> None:
+        self.session = session
+        self.store = store
+        self.guard = fresh()
+        self.opening: dict[str, Any] = {}
+        self.word: Event | None = None
+        self.dropped = 0
+        self.failure = ""
+        self._fresh = fresh
+        self._say = say
+        self._said = False
+        self._lossy = False
+        self._pause = _FIRST_PAUSE
+        self._retry_at = 0.0
+
+    def event(self, type: str, data: dict[str, Any] | None = None) -> Event:
+        """A new event of this session, now."""
+        return Event(type, self.session, ts=time.time(), data=data)
+
+    def resume(self) -> bool:
+        """Continue a session that the store knows: rebuild the guard. False where the store fails."""
+        store = self._usable()
+        if store is None:
+            return False
+        guard = self._fresh()
+        try:
+            self.word = rebuild(guard, store, self.session, time.time()) or self.word
+        except StoreError as error:
+            self._fail(error)
+            return False
+        self.guard = guard
+        return True
+
+    def start(self, event: Event) -> Ruling:
+        """Judge a ``call_start``, append it with its verdict, and fold it in.
+
+        Raises ``Taken`` where that call has started before.
+        """
+        ruling = self._judge(event)
+        store = self._usable()
+        if store is None:
+            self._drop(event)
+            return ruling
+        for attempt in range(_TRIES):
+            expect = self.guard.seq if attempt + 1 < _TRIES else None
+            try:
+                event.seq = store.append(event, expect=expect)
+            except Stale:
+                self.catch_up()
+                ruling = self._judge(event)
+            except StoreError as error:
+                self._fail(error)
+                self._drop(event)
+                return ruling
+            else:
+                break
+        if event.seq == self.guard.seq + 1:
+            self._fold(event)
+        else:
+            self.catch_up()
+        return ruling
+
+    def _judge(self, event: Event) -> Ruling:
+        ruling = self.guard.rule(event)
+        event.data["verdict"] = ruling.verdict.to_json()
+        return ruling
+
+    def finish(self, event: Event) -> Verdict | None:
+        """Fold a ``call_end`` in and append it with its verdict.
+
+        Raises ``Taken`` where that call has ended before.
+        """
+        expect: int | None = self.guard.seq
+        verdict = self._end(event)
+        store = self._usable()
+        if store is None:
+            self._lost()
+            return verdict
+        for attempt in range(_TRIES):
+            try:
+                event.seq = store.append(event, expect=expect)
+            except Stale:
+                if attempt + 2 < _TRIES and self._refold():
+                    expect = self.guard.seq
+                    verdict = self._end(event)
+                else:
+                    expect = None
+            except StoreError as error:
+                self._fail(error)
+                self._lost()
+                return verdict
+            else:
+                break
+        if event.seq == self.guard.seq + 1:
+            self.guard.seq = event.seq
+        return verdict
+
+    def _end(self, event: Event) -> Verdict | None:
+        event.data.pop("verdict", None)
+        verdict = self.guard.apply(event)
+        if verdict is not None:
+            event.data["verdict"] = verdict.to_json()
+        return verdict
+
+    def _refold(self) -> bool:
+        """The guard anew from the store: others wrote before an end that is folded in already.
+
+        Not where events of this turn are missing from the store: the guard knows more than it.
+        """
+        return not self._lossy and self.resume()
+
+    def add(self, event: Event) -> None:
+        """Append an event whose content does not hang on the guard, and fold it in its place.
+
+        Raises ``Taken`` as the store does.
+        """
+        store = self._usable()
+        if store is None:
+            self._drop(event)
+            return
+        try:
+            event.seq = store.append(event)
+        except StoreError as error:
+            self._fail(error)
+            self._drop(event)
+            return
+        if event.seq == self.guard.seq + 1:
+            self._fold(event)
+        else:
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Fold what others wrote to the session."""
+        store = self._usable()
+        if store is None:
+            return
+        try:
+            events = store.read(self.session, after=self.guard.seq, payloads=False)
+            if not events:
+                self._check_replaced(store)
+        except StoreError as error:
+            self._fail(error)
+            return
+        for event in events:
+            self._fold(event)
+
+    def _check_replaced(self, store: Store) -> None:
+        """A store that knows less of the session than the guard is another one: begin anew in it."""
+        known = store.session(self.session)
+        last = known.seq if known is not None else 0
+        lost = self.guard.seq - last
+        if lost <= 0:
+            return
+        self._lossy = True
+        store.append(self.event("session_start", {**self.opening, "resumed": True}))
+        reason = "the store was replaced while the session ran"
+        self.guard.seq = store.append(self.event("gap", {"count": lost, "reason": reason}))
+
+    def _fold(self, event: Event) -> None:
+        if event.type == "user_message":
+            self._lossy = False
+        elif event.type in WORDS:
+            self.word = event
+        self.guard.apply(event)
+
+    # -- a store that fails ----------------------------------------------------------------------
+
+    def _usable(self) -> Store | None:
+        """The store, unless it failed a moment ago. A store that is back first gets the gap."""
+        if self.store is None or not self.failure:
+            return self.store
+        if time.monotonic() < self._retry_at:
+            return None
+        try:
+            if self.dropped:
+                self._gap(self.store)
+            else:
+                self.store.session(self.session)
+        except StoreError as error:
+            self._fail(error)
+            return None
+        self._say(f"the event store is back; {self.dropped} events are missing from it")
+        self.failure, self.dropped, self._pause, self._said = "", 0, _FIRST_PAUSE, False
+        return self.store
+
+    def _gap(self, store: Store) -> None:
+        gap = self.event("gap", {"count": self.dropped, "reason": self.failure})
+        gap.seq = store.append(gap)
+        if gap.seq == self.guard.seq + 1:
+            self.guard.apply(gap)
+
+    def _fail(self, error: StoreError) -> None:
+        self.failure = str(error)
+        self._retry_at = time.monotonic() + self._pause
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        if not self._said:
+            self._said = True
+            self._say(f"{error}; the guard goes on in memory, events are not recorded")
+
+    def _drop(self, event: Event) -> None:
+        event.seq = 0
+        self._fold(event)
+        self._lost()
+
+    def _lost(self) -> None:
+        if self.store is not None:
+            self.dropped += 1
+            self._lossy = True

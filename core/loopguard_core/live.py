@@ -1,0 +1,531 @@
+"""A running session as its agent sees it: judge a call, wait for a human, record how it ended.
+
+Shim, hook and adapters stand on this one class. Nothing but ``ConfigError`` from a wrong policy leaves it:
+whatever goes wrong inside is said once and the agent goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from _thread import RLock
+from _weakref import ref
+
+from loopguard_core import refusal
+from loopguard_core.events import portable
+from loopguard_core.guard import Guard
+from loopguard_core.identity import Digester, Payload
+from loopguard_core.journal import Journal
+from loopguard_core.processes import started
+from loopguard_core.store.contract import StoreError, Taken
+from loopguard_core.store.paths import machine_key
+from loopguard_core.store.sqlite import open_store
+from loopguard_core.verdict import Ruling, Tier, Verdict
+from loopguard_core.waiting import Answer, Ticket, Waiting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from loopguard_core.config import Config
+    from loopguard_core.events import Event
+    from loopguard_core.identity import Record
+    from loopguard_core.store.contract import Store
+
+#: what a human's answer lets run
+_RUNS = ("approved", "modified")
+
+
+class Decision:
+    """What happens to one call.
+
+    ``run``: it runs, with ``args`` (``modified``: a human changed them). ``message``: where it does not
+    run, what the model gets instead of a result; else what it is told beside it, or empty. ``ends_turn``:
+    the turn is halted, an author's loop should stop. ``request`` names the request that was opened.
+    """
+
+    __slots__ = (
+        "annotations",
+        "args",
+        "began",
+        "call",
+        "ends_turn",
+        "ids",
+        "message",
+        "modified",
+        "payload",
+        "request",
+        "ruling",
+        "run",
+        "tier",
+        "tool",
+    )
+
+    def __init__(self, call: str, tool: str, payload: Payload, ruling: Ruling) -> None:
+        self.call = call
+        self.tool = tool
+        self.payload = payload
+        self.args = payload.value
+        self.ruling = ruling
+        self.run = True
+        self.modified = False
+        self.message = ""
+        self.tier = ruling.tier
+        self.ends_turn = False
+        self.request = ""
+        self.ids: Mapping[str, Record] = {}
+        self.annotations: Mapping[str, Any] | None = None
+        self.began = time.monotonic()
+
+    def __repr__(self) -> str:
+        does = "run" if self.run else "refuse"
+        return f"Decision({self.call!r}, {does}, {self.tier.word}, request={self.request!r})"
+
+
+def to_stderr(line: str) -> None:
+    """Tell the person one line, beside whatever the agent prints."""
+    try:
+        sys.stderr.write(f"loopguard: {line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # no stderr, or a closed one: there is nobody to tell
+
+
+class LiveSession:
+    """One guarded session. Any thread or task may use it; it survives ``fork``.
+
+    *store* is opened by the configuration unless given. *pid*: the agent's process where it is not this
+    one. *attach*: this process serves a session that runs elsewhere (a hook, started for every call), so
+    no session start is written where the store knows the session. Raises ``ConfigError`` for a policy
+    that cannot be made.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        session: str,
+        *,
+        agent: str = "",
+        cwd: str = "",
+        parent: str = "",
+        pid: int = 0,
+        resumed: bool = False,
+        attach: bool = False,
+        store: Store | None = None,
+        say: Callable[[str], None] = to_stderr,
+    ) -> None:
+        self.config = config
+        self.session = session
+        self.agent = agent
+        self.parent = parent
+        self._say = say
+        self._lock = RLock()
+        self._owns_store = store is None
+        self._pid = os.getpid()
+        self._ended = False
+        policy = config.make_policy()
+        traits = config.trait_table()
+        store, digester = self._open(config, store)
+        self._digester = digester
+
+        def fresh() -> Guard:
+            return Guard(
+                policy.copy(), mode=config.mode, traits=traits, digester=digester, unique=True
+            )
+
+        self._journal = Journal(session, store, fresh, say)
+        self._waiting = Waiting(self._journal, self._lock, config)
+        self._begin(cwd, pid, resumed, attach)
+        _sessions[:] = [r for r in _sessions if r() is not None]
+        _sessions.append(ref(self))
+
+    def _open(self, config: Config, store: Store | None) -> tuple[Store | None, Digester]:
+        try:
+            if store is None:
+                store = open_store(config.store or None)
+            return store, Digester(machine_key(store.place) if store.place else b"")
+        except StoreError as error:
+            self._say(f"{error}; the guard goes on in memory, events are not recorded")
+            return store, Digester(os.urandom(32))
+
+    def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool) -> None:
+        journal, config = self._journal, self.config
+        pid = pid or os.getpid()
+        journal.opening = {
+            "agent": self.agent,
+            "cwd": cwd or os.getcwd(),
+            "pid": pid,
+            "pid_started": started(pid),
+            "host": os.uname().nodename,
+            "parent": self.parent,
+            "policy": config.policy_name,
+            "mode": config.mode,
+            "config": config.digest,
+        }
+        if journal.store is None:
+            return
+        try:
+            known = journal.store.session(self.session)
+        except StoreError:
+            known = None
+        if known is not None:
+            journal.resume()
+            if attach and not known.ended:
+                return
+        data = {**journal.opening, "resumed": resumed or known is not None}
+        journal.add(journal.event("session_start", data))
+
+    # -- what the agent does ---------------------------------------------------------------------
+
+    @property
+    def guard(self) -> Guard:
+        """The guard as it stands. To look at, not to feed."""
+        return self._journal.guard
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with the store, empty where nothing is."""
+        return self._journal.failure
+
+    def tell(self, line: str) -> None:
+        """Tell the person one line, where this session's lines go."""
+        self._say(line)
+
+    def turn(self, text: str = "", *, human: bool = True) -> None:
+        """A turn begins: with a human's message, or declared by the host (*text* is its reason)."""
+        if human:
+            self._record("user_message", {"text": text})
+        else:
+            self._record("turn_start", {"reason": text})
+
+    def note(self, type: str, data: dict[str, Any]) -> None:
+        """Record an event that is not a call (``assistant_text``, ``system_message``, ``note``)."""
+        self._record(type, data)
+
+    def before(
+        self,
+        tool: str,
+        args: object,
+        *,
+        call: str = "",
+        message: str = "",
+        agent: str = "",
+        annotations: Mapping[str, Any] | None = None,
+        wait_limit: float | None = None,
+    ) -> Decision:
+        """Judge a call before it runs; where a human is asked, wait for them.
+
+        *wait_limit*: seconds after which the host itself would give up, less a margin.
+        """
+        try:
+            with self._lock:
+                decision, ticket = self._judge(
+                    tool, args, call, message, agent, annotations, wait_limit
+                )
+            if ticket is not None:
+                answer = self._waiting.wait(ticket)
+                with self._lock:
+                    self._settle(decision, ticket, answer)
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            return self._broken(error, tool, args, call)
+        decision.began = time.monotonic()
+        return decision
+
+    async def before_async(
+        self,
+        tool: str,
+        args: object,
+        *,
+        call: str = "",
+        message: str = "",
+        agent: str = "",
+        annotations: Mapping[str, Any] | None = None,
+        wait_limit: float | None = None,
+    ) -> Decision:
+        """As ``before``, without blocking the event loop while a human is waited for.
+
+        A cancelled task resolves its request ``cancelled``.
+        """
+        try:
+            with self._lock:
+                decision, ticket = self._judge(
+                    tool, args, call, message, agent, annotations, wait_limit
+                )
+            if ticket is not None:
+                answer = await self._wait_async(ticket)
+                with self._lock:
+                    self._settle(decision, ticket, answer)
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            return self._broken(error, tool, args, call)
+        decision.began = time.monotonic()
+        return decision
+
+    def recall(
+        self, call: str, tool: str, args: object, annotations: Mapping[str, Any] | None = None
+    ) -> Decision:
+        """The decision on a call that another process let run, to be given to ``after``."""
+        payload = Payload(args, self._digester)
+        decision = Decision(call, tool, payload, _ALLOWED)
+        decision.annotations = annotations
+        with self._lock:
+            decision.ids = self.guard.identify(tool, payload, annotations)
+            decision.ruling = self.guard.ruling(call) or _ALLOWED
+        return decision
+
+    def after(
+        self,
+        decision: Decision,
+        result: object,
+        *,
+        outcome: str = "ok",
+        duration: float | None = None,
+    ) -> str:
+        """Record how a call ended (*outcome*: one of ``events.OUTCOMES``).
+
+        Gives the advice that is to be appended to its result, empty for none. Nothing is recorded for a
+        call that did not run, nor a second time.
+        """
+        if not (decision.run and decision.ids):
+            return ""
+        try:
+            return self._finish(decision, result, outcome, duration)
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            self._say(f"internal error while a result was recorded: {error!r}")
+            return ""
+
+    def end(self, reason: str = "") -> None:
+        """The session is over: recorded once, and not by a forked child."""
+        if self._ended or self._pid != os.getpid():
+            return
+        self._ended = True
+        self._record("session_end", {"reason": reason})
+        if self._owns_store and self._journal.store is not None:
+            self._journal.store.close()
+
+    def __enter__(self) -> LiveSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.end()
+
+    # -- judging ---------------------------------------------------------------------------------
+
+    def _judge(
+        self,
+        tool: str,
+        args: object,
+        call: str,
+        message: str,
+        agent: str,
+        annotations: Mapping[str, Any] | None,
+        limit: float | None,
+    ) -> tuple[Decision, Ticket | None]:
+        journal, guard = self._journal, self._journal.guard
+        payload = Payload(args, self._digester)
+        ids = guard.identify(tool, payload, annotations)
+        call = call or os.urandom(6).hex()
+        data: dict[str, Any] = {
+            "call": call,
+            "tool": tool,
+            "args": args,
+            "message": message or guard.peer_message(agent) or call,
+            "ids": ids,
+        }
+        if agent:
+            data["agent"] = agent
+        if annotations:
+            data["traits"] = annotations
+        start = journal.event("call_start", data)
+        try:
+            ruling = journal.start(start)
+        except Taken:
+            journal.catch_up()
+            ruling = journal.guard.review(call) or journal.guard.rule(start)
+        decision = Decision(call, tool, payload, ruling)
+        decision.ids = ids
+        decision.annotations = annotations
+        if ruling.action == "run":
+            return decision, None
+        return decision, self._stop(decision, start, limit)
+
+    def _stop(self, decision: Decision, start: Event, limit: float | None) -> Ticket | None:
+        """A call that may not run: ask, or refuse at once. The ticket where a human is waited for."""
+        ruling = decision.ruling
+        ask = ruling.action == "ask"
+        if not ask and (ruling.cause in ("halt", "deny") or self._asked_latch(ruling)):
+            self._refuse(decision, refusal.refused(ruling, ruling.ref, late=False))
+            return None
+        wait = ask and (self._waiting.attended() or self._patient(ruling))
+        if not wait and not ruling.ends_turn:
+            known = self.guard.unanswered(ruling.verdict.signature, start.ts)
+            if known:
+                decision.request = known
+                self._refuse(decision, refusal.refused(ruling, known, late=True))
+                return None
+        ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
+        decision.request = ticket.request
+        waits = ticket.until is None or ticket.until > time.monotonic()
+        line = refusal.for_person(ruling, decision.tool, self.session, ticket.request, waits=waits)
+        self._say(line)
+        if waits:
+            return ticket
+        self._settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
+        return None
+
+    def _asked_latch(self, ruling: Ruling) -> bool:
+        latch = self.guard.latch
+        return ruling.cause == "latch" and latch is not None and latch.asked
+
+    def _patient(self, ruling: Ruling) -> bool:
+        tier = max(ruling.tier, Tier.BLOCK)
+        return (
+            self.config.unattended_wait_seconds > 0 or self.config.unanswered[tier.word] == "wait"
+        )
+
+    def _seen(self, decision: Decision) -> str:
+        """Digest of what a person is shown of a request."""
+        why = decision.ruling.why
+        shown = f"{decision.tool}\0{decision.payload.digest}\0{decision.tier.word}\0{why.count}"
+        return self._digester(f"{shown}\0{why.reason}")
+
+    def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
+        """Turn an answer into what happens, and say in the log that the agent took it."""
+        resolution, ruling = answer.resolution, decision.ruling
+        if resolution in _RUNS:
+            self._deliver(ticket)
+            if resolution == "modified":
+                decision.args, decision.modified = answer.args, True
+                decision.message = refusal.modified(ticket.request, answer.note)
+            elif answer.note:
+                decision.message = refusal.approved(ticket.request, answer.note)
+            return
+        tier = max(ruling.tier, Tier.BLOCK)
+        if resolution == "expired" and self.config.unanswered[tier.word] == "run":
+            return
+        if resolution == "expired":
+            text = refusal.refused(ruling, ticket.request, late=bool(ticket.request))
+        else:
+            self._deliver(ticket)
+            text = refusal.answered(resolution, ruling, ticket.request, answer.note)
+        self._refuse(decision, text, halted=resolution == "halted")
+
+    def _deliver(self, ticket: Ticket) -> None:
+        try:
+            data = {"request": ticket.request, "call": ticket.call}
+            self._journal.add(self._journal.event("request_delivered", data))
+        except Taken:
+            pass  # another process took it: both act on the same answer
+
+    def _refuse(self, decision: Decision, text: str, *, halted: bool = False) -> None:
+        decision.run = False
+        decision.message = text
+        decision.ends_turn = decision.ruling.ends_turn or halted
+        self._close(decision.call, "blocked", text)
+
+    def _close(self, call: str, outcome: str, result: str | None) -> None:
+        end = {"call": call, "outcome": outcome, "result": result}
+        try:
+            self._journal.finish(self._journal.event("call_end", end))
+        except Taken:
+            pass  # the same call id has ended before; it counts once
+
+    def _finish(
+        self, decision: Decision, result: object, outcome: str, duration: float | None
+    ) -> str:
+        payload = Payload(result, self._digester)
+        if duration is None:
+            duration = time.monotonic() - decision.began
+        with self._lock:
+            ids = self.guard.identify_result(
+                decision.tool,
+                decision.payload,
+                payload,
+                outcome == "ok",
+                decision.ids,
+                decision.annotations,
+            )
+            end = {
+                "call": decision.call,
+                "outcome": outcome,
+                "result": result,
+                "duration": round(duration, 6),
+                "ids": ids,
+            }
+            try:
+                verdict = self._journal.finish(self._journal.event("call_end", end))
+            except Taken:
+                return ""
+        return self._advice(decision, verdict)
+
+    def _advice(self, decision: Decision, verdict: Verdict | None) -> str:
+        parts = [decision.message] if decision.message else []
+        if self.config.mode != "observe":
+            strongest = decision.ruling.verdict
+            if verdict is not None and verdict.tier >= strongest.tier:
+                strongest = verdict
+            let = decision.ruling.released or decision.ruling.action != "run"  # by a human
+            if not let and strongest.tier >= Tier.WARN:
+                parts.append(refusal.advice(strongest))
+        return "\n".join(parts)
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    def _record(self, type: str, data: dict[str, Any]) -> None:
+        try:
+            with self._lock:
+                self._journal.add(self._journal.event(type, data))
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            self._say(f"internal error while {type} was recorded: {error!r}")
+
+    def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
+        self._say(f"internal error while {refusal.plain(str(tool), 60)} was judged: {error!r}")
+        return Decision(call, str(tool), Payload(portable(args), self._digester), _ALLOWED)
+
+    async def _wait_async(self, ticket: Ticket) -> Answer:
+        import asyncio  # an agent that awaits has it loaded
+        import threading
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        cancelled = threading.Event()
+
+        def deliver(answer: Answer) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        def run() -> None:
+            answer = self._waiting.wait(ticket, cancelled.is_set)
+            if not cancelled.is_set():
+                loop.call_soon_threadsafe(deliver, answer)
+
+        threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            cancelled.set()
+            with self._lock:
+                self._settle_cancelled(ticket)
+            raise
+
+    def _settle_cancelled(self, ticket: Ticket) -> None:
+        self._waiting.resolve(ticket, "cancelled")
+        self._close(ticket.call, "cancelled", None)
+
+
+_ALLOWED = Ruling("run", Verdict(Tier.ALLOW, ""))
+_sessions: list[ref[LiveSession]] = []
+
+
+def _after_fork_in_child() -> None:
+    """The child has one thread: no lock may stay with one that is gone."""
+    for found in _sessions:
+        session = found()
+        if session is not None:
+            session._lock = RLock()
+            session._waiting = Waiting(session._journal, session._lock, session.config)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,120 @@
+"""What the model is told when a call does not run, and what the person is told beside it.
+
+The model learns what repeated, what to do instead, the request's id and that a human must decide; never
+the command that would release it. The person learns that command.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.verdict import Tier, tool_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.verdict import Ruling, Verdict
+
+_INSTEAD = (
+    "Do not make this call again as it is. Use what you already have, change what the call asks for, "
+    "try another way, or tell the user what you need."
+)
+_STOP = "Stop calling tools now. Tell the user what you have so far and where you are stuck."
+
+
+def advice(verdict: Verdict) -> str:
+    """What is appended to the result of a call that ran, for the model; empty where there is nothing."""
+    if verdict.tier is Tier.ALLOW:
+        return ""
+    text = f"[loopguard] {_why(verdict)}"
+    if verdict.tier is Tier.HALT or verdict.ends_turn:
+        return f"{text} {_STOP}"
+    return text
+
+
+def refused(ruling: Ruling, request: str, *, late: bool) -> str:
+    """What the model gets instead of a result. *late*: *request* may still be approved."""
+    parts = [f"[loopguard] This call was not run. {_said(ruling)}"]
+    if ruling.ends_turn:
+        parts.append(_STOP)
+    elif ruling.cause == "deny":
+        parts.append(_INSTEAD)
+    if late and request:
+        parts.append(
+            f"Only a human can let it run; they have been asked (request {request}). "
+            "If they agree later, the same call will go through."
+        )
+    elif ruling.ends_turn or ruling.cause == "latch":
+        parts.append("Only a human can let you go on.")
+    return " ".join(parts)
+
+
+def answered(resolution: str, ruling: Ruling, request: str, note: str) -> str:
+    """What the model gets when a human's answer stops its call."""
+    if resolution == "halted":
+        said = f" They say: {note}" if note else ""
+        return f"[loopguard] This call was not run: a human halted this turn.{said} {_STOP}"
+    if resolution == "denied":
+        said = note or _INSTEAD
+        return f"[loopguard] This call was not run: a human denied it (request {request}). {said}"
+    return f"[loopguard] This call was not run. {_why(ruling.why)}"
+
+
+def approved(request: str, note: str) -> str:
+    """What the model is told beside the result of a call that a human let run with a note."""
+    return f"[loopguard] A human let this call run (request {request}). They say: {note}"
+
+
+def modified(request: str, note: str) -> str:
+    """What the model is told beside the result of a call whose arguments a human changed."""
+    said = f" They say: {note}" if note else ""
+    return (
+        f"[loopguard] A human changed the arguments of this call before it ran (request {request});"
+        f" the result is that of the changed call.{said}"
+    )
+
+
+def for_person(ruling: Ruling, tool: str, session: str, request: str, *, waits: bool) -> str:
+    """One line for the person: machine-readable fields, the reason, and the command that releases."""
+    why = ruling.why
+    does = "waits for you" if waits else "refused"
+    fields = [
+        f"tier={ruling.tier.word}",
+        f"tool={plain(tool, 60)}",
+        f"count={why.count}",
+        f"threshold={why.threshold}",
+        f"session={plain(session, 60)}",
+    ]
+    if request:
+        fields.append(f"request={request}")
+    line = f"call {does}: {' '.join(fields)}: {plain(why.reason or _why(why), 300)}"
+    if request:
+        return f"{line} (to let it run: loopguard-console approve {request})"
+    return f"{line} (to go on: loopguard-console resume {plain(session, 60)})"
+
+
+def plain(text: str, limit: int) -> str:
+    """*text* on one line for a terminal or a log: what is not printable is spelled out."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in cut
+    )
+
+
+def _said(ruling: Ruling) -> str:
+    if ruling.cause == "halt":
+        note = f" They say: {ruling.note}" if ruling.note else ""
+        return f"A human halted this turn.{note}"
+    if ruling.cause == "deny":
+        return f"A human has already denied it in this turn. {ruling.note}".rstrip()
+    if ruling.cause == "breakpoint":
+        return f"A human wants to see such calls first. {ruling.note}".rstrip()
+    if ruling.cause == "latch":
+        return f"The turn is halted: {_why(ruling.why)}"
+    return _why(ruling.why)
+
+
+def _why(verdict: Verdict) -> str:
+    if verdict.reason:
+        return verdict.reason if verdict.reason.endswith((".", "!", "?")) else f"{verdict.reason}."
+    tool = plain(tool_of(verdict.signature) or "the tool", 80)
+    detector = verdict.detector or verdict.policy
+    return f"{tool} was called {verdict.count} times in the same way ({detector}). {_INSTEAD}"

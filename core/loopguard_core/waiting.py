@@ -1,0 +1,252 @@
+"""The agent's side of a request: open it, wait for a human, take the answer.
+
+A wait costs no processor time: it ends on the store's wake-up, and looks by itself every two seconds. It
+ends when the request is resolved, when an instruction that came since (a grant, a reset, a resume, a halt)
+settles the call, or when its time is over; then the request is resolved ``expired``, unless a human was
+faster. However it ends, the resolution is written by compare-and-set, once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from loopguard_core.processes import started
+from loopguard_core.store.contract import StoreError, Taken
+from loopguard_core.verdict import Tier
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from loopguard_core.config import Config
+    from loopguard_core.events import Event
+    from loopguard_core.journal import Journal
+    from loopguard_core.verdict import Ruling
+
+_LOOK = 2.0
+#: how long a wait goes on while the store cannot be read, in seconds
+_BLIND = 5.0
+
+
+class Answer:
+    """How a request ended. ``args`` are a human's where ``resolution`` is ``modified``."""
+
+    __slots__ = ("args", "by", "note", "resolution")
+
+    def __init__(self, resolution: str, by: str = "", note: str = "", args: object = None) -> None:
+        self.resolution = resolution
+        self.by = by
+        self.note = note
+        self.args = args
+
+
+class Ticket:
+    """One call that waits. Times on the monotonic clock; ``until`` None waits as long as it takes."""
+
+    __slots__ = (
+        "attended",
+        "blind_since",
+        "call",
+        "looked_at",
+        "request",
+        "ruling",
+        "seen",
+        "until",
+    )
+
+    def __init__(self, call: str, ruling: Ruling, until: float | None, attended: bool) -> None:
+        self.call = call
+        self.ruling = ruling
+        self.until = until
+        self.attended = attended
+        self.request = ""
+        self.seen: Event | None = None
+        self.blind_since = 0.0
+        self.looked_at = 0.0
+
+
+class Waiting:
+    """The waits of one session. *turn* is what whoever touches *journal* must hold."""
+
+    def __init__(self, journal: Journal, turn: AbstractContextManager[Any], config: Config) -> None:
+        self._journal = journal
+        self._turn = turn
+        self._config = config
+        self._wake: _Wake | None = None
+
+    # -- before the wait (in turn) ---------------------------------------------------------------
+
+    def attended(self) -> bool:
+        """True where a console is attached to the store."""
+        store = self._journal.store
+        if store is None or self._journal.failure:
+            return False
+        try:
+            return bool(store.attached(time.time()))
+        except StoreError:
+            return False
+
+    def open(
+        self, start: Event, ruling: Ruling, seen: str, limit: float | None, *, wait: bool
+    ) -> Ticket:
+        """Open a request about the call of *start*. *limit*: the host's own, in seconds."""
+        config, journal = self._config, self._journal
+        attended = wait and self.attended()
+        patience: float | None = 0.0
+        unanswered = config.unanswered[_tier(ruling).word]
+        if wait:
+            patience = config.wait_seconds if attended else config.unattended_wait_seconds
+            if unanswered == "wait":
+                patience = None
+        if limit is not None:
+            patience = limit if patience is None else min(patience, max(0.0, limit))
+        now = time.time()
+        until = None if patience is None else time.monotonic() + patience
+        ticket = Ticket(start.text("call"), ruling, until, attended)
+        deadline = None if patience is None else now + patience
+        late = None if deadline is None else deadline + config.late_approval_seconds
+        opened = journal.event(
+            "request_opened",
+            {
+                "call": ticket.call,
+                "tool": start.text("tool"),
+                "signature": ruling.verdict.signature,
+                "tier": _tier(ruling).word,
+                "cause": ruling.cause,
+                "verdict": ruling.why.to_json(),
+                "seen": seen,
+                "deadline": deadline,
+                "late_until": late,
+                "unanswered": unanswered,
+                "pid": os.getpid(),
+                "pid_started": started(os.getpid()),
+                "host": os.uname().nodename,
+            },
+        )
+        journal.add(opened)
+        ticket.request = opened.text("request")
+        ticket.seen = journal.word
+        return ticket
+
+    # -- the wait (not in turn) ------------------------------------------------------------------
+
+    def wait(self, ticket: Ticket, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+        """Wait until *ticket* has its answer. Blocks; holds nothing meanwhile."""
+        while True:
+            with self._turn:
+                answer = self._look(ticket)
+                if answer is None and cancelled():
+                    answer = self.resolve(ticket, "cancelled")
+                if answer is None and self._over(ticket):
+                    answer = self.resolve(ticket, "expired")
+            if answer is not None:
+                return answer
+            left = _LOOK
+            if ticket.until is not None:
+                left = min(left, max(0.0, ticket.until - time.monotonic()))
+            self._pause(left)
+
+    def _pause(self, seconds: float) -> None:
+        store = self._journal.store
+        if store is None or self._journal.failure:
+            time.sleep(min(seconds, 0.2))
+            return
+        if self._wake is None:
+            self._wake = _Wake()
+        self._wake.pause(store.changed, seconds)
+
+    def _look(self, ticket: Ticket) -> Answer | None:
+        journal = self._journal
+        journal.catch_up()
+        answer = self._resolved(ticket)
+        word = journal.word
+        if answer is not None or word is ticket.seen or word is None:
+            return answer
+        ticket.seen = word
+        return self._settled(ticket, word)
+
+    def _resolved(self, ticket: Ticket) -> Answer | None:
+        store = self._journal.store
+        if store is None or not ticket.request or self._journal.failure:
+            return None
+        try:
+            request = store.request(ticket.request)
+        except StoreError:
+            return None
+        if request is None or not request.resolution:
+            return None
+        return Answer(request.resolution, request.by, request.note, request.args)
+
+    def _settled(self, ticket: Ticket, word: Event) -> Answer | None:
+        """What an instruction that came meanwhile means for the call that waits."""
+        now = self._journal.guard.review(ticket.call)
+        if now is None:
+            return self.resolve(ticket, "cancelled")
+        by = now.by or word.text("by")
+        if now.action == "run":
+            grant = now.ref if now.cause == "grant" else ""
+            return self.resolve(ticket, "approved", by=by, grant=grant)
+        if now.cause == "halt":
+            return self.resolve(ticket, "halted", by=by, note=now.note)
+        return None
+
+    def resolve(self, ticket: Ticket, resolution: str, **said: str) -> Answer:
+        """Resolve the request from the agent's side; where a human was faster, theirs is the answer."""
+        data = {"request": ticket.request, "call": ticket.call, "resolution": resolution}
+        data.update((k, v) for k, v in said.items() if v)
+        if ticket.request:
+            try:
+                self._journal.add(self._journal.event("request_resolved", data))
+            except Taken:
+                self._journal.catch_up()
+                return self._resolved(ticket) or Answer("expired")
+        return Answer(resolution, said.get("by", ""), said.get("note", ""))
+
+    def _over(self, ticket: Ticket) -> bool:
+        now = time.monotonic()
+        if self._journal.failure:
+            ticket.blind_since = ticket.blind_since or now
+            if now - ticket.blind_since > _BLIND:
+                return True
+        else:
+            ticket.blind_since = 0.0
+        if ticket.attended and now - ticket.looked_at >= _LOOK:
+            ticket.looked_at = now
+            if not self.attended() and not self._journal.failure:  # the console left
+                ticket.attended = False
+                alone = now + self._config.unattended_wait_seconds
+                if ticket.until is not None:
+                    ticket.until = min(ticket.until, alone)
+        return ticket.until is not None and now >= ticket.until
+
+
+def _tier(ruling: Ruling) -> Tier:
+    return max(ruling.tier, Tier.BLOCK)
+
+
+class _Wake:
+    """One waiting thread listens to the store, the others to it."""
+
+    def __init__(self) -> None:
+        import threading  # only an agent that waits needs it
+
+        self._told = threading.Condition()
+        self._listening = False
+
+    def pause(self, changed: Callable[[float], bool], seconds: float) -> None:
+        with self._told:
+            if self._listening:
+                self._told.wait(seconds)
+                return
+            self._listening = True
+        try:
+            changed(seconds)
+        except StoreError:
+            time.sleep(min(seconds, 0.2))
+        finally:
+            with self._told:
+                self._listening = False
+                self._told.notify_all()
