@@ -11,7 +11,7 @@ from __future__ import annotations
 from copy import copy
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import Event, compared
+from loopguard_core.events import Event
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.traits import TraitTable
@@ -308,7 +308,7 @@ class Guard:
         records: dict[str, Record] = dict(stored) if isinstance(stored, dict) else {}
         missing = [s for s in self._schemes if s.name not in records]
         if missing and kind != "pending":
-            result = Payload(compared(event.data), self.digester)
+            result = Payload(event.data.get("result"), self.digester)
             traits = self.traits.of(call.tool)
             for scheme in missing:
                 records[scheme.name] = scheme.outcome(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from loopguard_core.events import compared, expand
+from loopguard_core.events import expand
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.traits import TraitTable
@@ -178,7 +178,7 @@ class _Judging:
 
     def _outcome(self, row: Row, event: Event, kind: str) -> Outcome:
         records = _stored(event)
-        result = Payload(compared(event.data), self.digester)
+        result = Payload(event.data.get("result"), self.digester)
         traits = self.traits.of(row.tool)
         for scheme in self._missing(records):
             request = row.call.records[scheme.name]

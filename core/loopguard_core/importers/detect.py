@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 _MODULES = {
     "ours": "Ours",
     "claude_code": "ClaudeCode",
-    "codex": "Codex",
-    "gemini": "Gemini",
-    "copilot": "Copilot",
-    "opencode": "Opencode",
-    "pi": "Pi",
 }
 _SURE_ENOUGH = 0.3
 

@@ -1,0 +1,450 @@
+"""The human's side of a request: decide it, once, and say so in the log.
+
+Console and commands decide through these functions alone. A decision is an event; a unique index over
+resolutions makes the log itself the compare-and-set, so of two people who answer one wins and the other is
+told who. A decision may carry the digest of what the person saw (``seen``): where that changed, nothing
+is done. ``by`` is ``user@host`` unless given. Times are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from loopguard_core.controls import Grant
+from loopguard_core.events import Event
+from loopguard_core.processes import alive
+from loopguard_core.store.contract import Taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from loopguard_core.store.contract import Request, Store
+
+SCOPES = ("signature", "tool", "session")
+UNTIL = ("", "turn", "result")
+CEILING_CALLS = 200
+CEILING_SECONDS = 8 * 3600.0
+LATE_SECONDS = 600.0
+
+#: ends of a request that nobody decided: an approval may still come
+_UNDECIDED = ("expired", "orphaned")
+
+
+class DecisionError(Exception):
+    """A decision that was not made: why, and what to do. Nothing was written."""
+
+
+class AlreadyDecided(DecisionError):
+    """Somebody was faster, or the request ended. ``resolution`` and ``by`` say how and who."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request.request
+        self.resolution = request.resolution
+        self.by = request.by
+        by = f" by {request.by}" if request.by else ""
+        at = ""
+        if request.resolved_ts is not None:
+            at = time.strftime(" at %H:%M:%S", time.localtime(request.resolved_ts))
+        super().__init__(f"{request.request} is already {request.resolution}{by}{at}")
+
+
+class Decided:
+    """What a decision did. ``late``: its request had ended undecided, so it holds for the next call.
+
+    ``covered``: other waiting requests that it settled. ``sessions``: those that it was written to.
+    """
+
+    __slots__ = ("covered", "grant", "late", "request", "resolution", "sessions")
+
+    def __init__(
+        self,
+        resolution: str,
+        sessions: Iterable[str],
+        *,
+        request: str = "",
+        grant: str = "",
+        late: bool = False,
+        covered: Iterable[str] = (),
+    ) -> None:
+        self.resolution = resolution
+        self.sessions = list(sessions)
+        self.request = request
+        self.grant = grant
+        self.late = late
+        self.covered = list(covered)
+
+    def __repr__(self) -> str:
+        return f"Decided({self.resolution!r}, {self.sessions!r}, request={self.request!r})"
+
+
+def whoami() -> str:
+    """``user@host`` of this process."""
+    try:
+        import pwd
+
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        user = os.environ.get("USER") or os.environ.get("USERNAME") or "somebody"
+    return f"{user}@{os.uname().nodename}"
+
+
+# -- one request ---------------------------------------------------------------------------------
+
+
+def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
+    """Let the call of *request* run, once. One that ended undecided gets a grant for the next such call."""
+    asked = _find(store, request, seen)
+    if asked.resolution in _UNDECIDED:
+        return _approve_late(store, asked, by, note)
+    return _resolve(store, asked, "approved", by, note)
+
+
+def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
+    """Refuse the call of *request*; *note* goes to the model. Of one that ended it is only noted."""
+    asked = _find(store, request, seen)
+    if asked.resolution in _UNDECIDED:
+        data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
+        _write(store, asked.session, "note", data, by, "")
+        return Decided("denied", [asked.session], request=asked.request, late=True)
+    return _resolve(store, asked, "denied", by, note)
+
+
+def modify(
+    store: Store, request: str, args: object, *, by: str = "", note: str = "", seen: str = ""
+) -> Decided:
+    """Let the call of *request* run with other arguments; the model is told."""
+    asked = _find(store, request, seen)
+    return _resolve(store, asked, "modified", by, note, args=args)
+
+
+def _resolve(
+    store: Store, asked: Request, resolution: str, by: str, note: str, **more: Any
+) -> Decided:
+    if asked.resolution:
+        raise AlreadyDecided(asked)
+    data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
+    try:
+        _write(store, asked.session, "request_resolved", data, by, note)
+    except Taken:
+        raise _beaten(store, asked) from None
+    return Decided(resolution, [asked.session], request=asked.request)
+
+
+def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
+    now = time.time()
+    ended = asked.resolved_ts or now
+    until = asked.late_until or ended + LATE_SECONDS
+    if now >= until:
+        raise DecisionError(
+            f"{asked.request} was {asked.resolution} too long ago to be approved; "
+            "an override lets the agent's next call through"
+        )
+    window = until - asked.deadline if asked.deadline is not None else LATE_SECONDS
+    data = {
+        "grant": f"{asked.request}-late",
+        "scope": "signature",
+        "key": asked.signature,
+        "budget": 1,
+        "expires": now + max(window, 60.0),
+        "request": asked.request,
+    }
+    try:
+        _write(store, asked.session, "grant", data, by, note)
+    except Taken:
+        raise DecisionError(
+            f"{asked.request} was already approved after it was {asked.resolution}"
+        ) from None
+    covered = _settle_covered(store, asked.session, Grant(0, data), by)
+    return Decided(
+        "approved",
+        [asked.session],
+        request=asked.request,
+        grant=str(data["grant"]),
+        late=True,
+        covered=covered,
+    )
+
+
+def _find(store: Store, name: str, seen: str) -> Request:
+    asked = store.request(name) or store.request(name.upper())
+    if asked is None:
+        raise DecisionError(f"there is no request {name}; `loopguard-console pending` lists them")
+    if seen and asked.seen and seen != asked.seen:
+        raise DecisionError(f"{asked.request} is not what you saw any more; look at it again")
+    if not asked.resolution and _sweep_one(store, asked):
+        asked = store.request(asked.request) or asked
+    return asked
+
+
+def _beaten(store: Store, asked: Request) -> DecisionError:
+    won = store.request(asked.request)
+    if won is None or not won.resolution:
+        return DecisionError(f"{asked.request} was decided by somebody else")
+    return AlreadyDecided(won)
+
+
+# -- standing instructions -----------------------------------------------------------------------
+
+
+def override(
+    store: Store,
+    *,
+    request: str = "",
+    session: str = "",
+    scope: str = "signature",
+    key: str = "",
+    calls: int | None = None,
+    seconds: float | None = None,
+    until: str = "",
+    by: str = "",
+    note: str = "",
+    seen: str = "",
+    ceiling_calls: int = CEILING_CALLS,
+    ceiling_seconds: float = CEILING_SECONDS,
+) -> Decided:
+    """Grant the next *calls* within *seconds*, *until* the ``turn`` or the ``result`` changes.
+
+    For one signature, one tool, or the whole session. From a *request*, session and key are its own.
+    What is not limited is limited by the ceiling; more than the ceiling is refused.
+    """
+    if scope not in SCOPES:
+        raise DecisionError(f"scope is one of {', '.join(SCOPES)}, not {scope!r}")
+    if until not in UNTIL:
+        raise DecisionError(f"until is turn or result, not {until!r}")
+    session, key = _target(store, request, session, scope, key, seen)
+    budget = _below("calls", calls, ceiling_calls)
+    lasts = _below("seconds", seconds, ceiling_seconds)
+    data: dict[str, Any] = {
+        "grant": f"G{os.urandom(3).hex()}",
+        "scope": scope,
+        "key": key,
+        "budget": int(budget),
+        "expires": time.time() + lasts,
+    }
+    if until:
+        data["until"] = until
+    seq = _write(store, session, "grant", data, by, note)
+    covered = _settle_covered(store, session, Grant(seq, data), by)
+    return Decided("granted", [session], request=request, grant=str(data["grant"]), covered=covered)
+
+
+def reset(
+    store: Store,
+    *,
+    request: str = "",
+    session: str = "",
+    scope: str = "signature",
+    key: str = "",
+    by: str = "",
+    note: str = "",
+    seen: str = "",
+) -> Decided:
+    """Clear the counters of a signature, a tool or the session; what waits on them runs."""
+    if scope not in SCOPES:
+        raise DecisionError(f"scope is one of {', '.join(SCOPES)}, not {scope!r}")
+    session, key = _target(store, request, session, scope, key, seen)
+    _write(store, session, "reset", {"scope": scope, "key": key}, by, note)
+
+    def covered(asked: Request) -> bool:
+        if asked.cause == "breakpoint":
+            return False
+        return scope == "session" or key == (asked.tool if scope == "tool" else asked.signature)
+
+    settled = _settle(store, session, covered, "approved", by, "the counters were reset")
+    return Decided("reset", [session], request=request, covered=settled)
+
+
+def halt(
+    store: Store,
+    *,
+    request: str = "",
+    session: str = "",
+    scope: str = "turn",
+    children: bool = True,
+    by: str = "",
+    note: str = "",
+    seen: str = "",
+) -> Decided:
+    """Stop a session: the ``turn``, or the whole ``session`` until ``resume``; its children too."""
+    if scope not in ("turn", "session"):
+        raise DecisionError(f"scope is turn or session, not {scope!r}")
+    session, _ = _target(store, request, session, "session", "", seen)
+    stopped = [session, *(_children(store, session) if children else ())]
+    settled: list[str] = []
+    for name in stopped:
+        _write(store, name, "halt", {"scope": scope}, by, note)
+        settled += _settle(store, name, lambda _: True, "halted", by, note)
+    return Decided("halted", stopped, request=request, covered=settled)
+
+
+def resume(
+    store: Store, session: str, *, children: bool = True, by: str = "", note: str = ""
+) -> Decided:
+    """Let a halted session go on, with those of its children that a human halted."""
+    session, _ = _target(store, "", session, "session", "", "")
+    freed = [session]
+    if children:
+        freed += [name for name in _children(store, session) if _halted(store, name)]
+    settled: list[str] = []
+    for name in freed:
+        _write(store, name, "resume", {}, by, note)
+        settled += _settle(store, name, lambda r: r.cause == "latch", "approved", by, note)
+    return Decided("resumed", freed, covered=settled)
+
+
+def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: str = "") -> Decided:
+    """Take a grant back."""
+    names = [session] if session else [s.session for s in store.sessions() if not s.ended]
+    for name in names:
+        known = store.session(name)
+        for event in store.standing(name, known.seq if known is not None else 0):
+            if event.type == "grant" and event.text("grant") == grant:
+                _write(store, name, "revoke", {"grant": grant}, by, note)
+                return Decided("revoked", [name], grant=grant)
+    raise DecisionError(f"there is no grant {grant} in a session that runs")
+
+
+def _target(
+    store: Store, request: str, session: str, scope: str, key: str, seen: str
+) -> tuple[str, str]:
+    """The session and key that an instruction is for."""
+    if request:
+        asked = _find(store, request, seen)
+        own = {"signature": asked.signature, "tool": asked.tool}.get(scope, "")
+        return asked.session, key or own
+    if not session:
+        raise DecisionError("name a request or a session")
+    if store.session(session) is None:
+        raise DecisionError(
+            f"there is no session {session}; `loopguard-console sessions` lists them"
+        )
+    if scope != "session" and not key:
+        raise DecisionError(f"name the {scope} that is meant, or a request about it")
+    return session, "" if scope == "session" else key
+
+
+def _below(what: str, value: float | None, ceiling: float) -> float:
+    if value is None:
+        return ceiling
+    if not 0 < value <= ceiling:
+        raise DecisionError(f"an override is for at most {ceiling:g} {what} and at least 1")
+    return value
+
+
+def _children(store: Store, session: str) -> list[str]:
+    """Sessions below *session*, nearest first."""
+    parents = [(s.session, s.parent) for s in store.sessions() if s.parent]
+    found: list[str] = []
+    level = {session}
+    while level:
+        level = {name for name, parent in parents if parent in level and name not in found}
+        level.discard(session)
+        found += sorted(level)
+    return found
+
+
+def _halted(store: Store, session: str) -> bool:
+    known = store.session(session)
+    held = [
+        e.type
+        for e in store.standing(session, known.seq if known is not None else 0)
+        if e.type in ("halt", "resume")
+    ]
+    return bool(held) and held[-1] == "halt"
+
+
+# -- requests that an instruction settles --------------------------------------------------------
+
+
+def _settle_covered(store: Store, session: str, grant: Grant, by: str) -> list[str]:
+    """Resolve what waits and *grant* covers; each takes one call of its budget."""
+
+    def covered(asked: Request) -> bool:
+        if not grant.covers(asked.tool, asked.signature, None):
+            return False
+        if grant.left is not None:
+            grant.left -= 1
+        return True
+
+    return _settle(store, session, covered, "approved", by, "", grant=grant.grant)
+
+
+def _settle(
+    store: Store,
+    session: str,
+    covered: Callable[[Request], bool],
+    resolution: str,
+    by: str,
+    note: str,
+    **more: str,
+) -> list[str]:
+    settled = []
+    for asked in store.requests(session=session, pending=True):
+        if not covered(asked):
+            continue
+        data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
+        try:
+            _write(store, session, "request_resolved", data, by, note)
+        except Taken:
+            continue  # the agent saw the instruction first and settled it itself
+        settled.append(asked.request)
+    return settled
+
+
+def _write(store: Store, session: str, type: str, data: dict[str, Any], by: str, note: str) -> int:
+    said = {**data, "by": by or whoami()}
+    if note:
+        said["note"] = note
+    return store.append(Event(type, session, ts=time.time(), data=said))
+
+
+# -- keeping the inbox true ----------------------------------------------------------------------
+
+
+def waiting(store: Store, now: float | None = None) -> list[Request]:
+    """Requests to show: those that wait, and those that ended undecided and may still be approved.
+
+    Requests of dead processes are swept first.
+    """
+    at = time.time() if now is None else now
+    sweep(store)
+    shown = []
+    for asked in store.requests():
+        late = asked.resolution in _UNDECIDED and at < (
+            asked.late_until or (asked.resolved_ts or at) + LATE_SECONDS
+        )
+        if not asked.resolution or late:
+            shown.append(asked)
+    return shown
+
+
+def sweep(store: Store) -> list[tuple[str, str]]:
+    """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each.
+
+    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
+    """
+    swept = []
+    for asked in store.requests(pending=True):
+        resolution = _sweep_one(store, asked)
+        if resolution:
+            swept.append((asked.request, resolution))
+    return swept
+
+
+def _sweep_one(store: Store, asked: Request) -> str:
+    known = store.session(asked.session)
+    if known is None or known.ended:
+        resolution = "cancelled"
+    elif asked.host in ("", os.uname().nodename) and not alive(asked.pid, asked.pid_started):
+        resolution = "orphaned"
+    else:
+        return ""
+    data = {"request": asked.request, "call": asked.call, "resolution": resolution}
+    try:
+        _write(store, asked.session, "request_resolved", data, "loopguard", "")
+    except Taken:
+        return ""
+    return resolution

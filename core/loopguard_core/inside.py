@@ -1,0 +1,55 @@
+"""Whether this process runs inside a guarded agent: then it must not decide.
+
+A model with a shell could otherwise let itself go. The environment of this process and of those above it
+is looked at, and whether one of them is a guarded session's own process.
+"""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.processes import alive, ancestors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loopguard_core.store.contract import Store
+
+ENVIRONMENT = "LOOPGUARD_SESSION"
+
+
+def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) -> str:
+    """The guarded session inside which this process runs; empty where it is a person's own.
+
+    Raises ``StoreError``.
+    """
+    named = (os.environ if environ is None else environ).get(ENVIRONMENT)
+    if named:
+        return named
+    above = list(ancestors())
+    for pid in above:
+        named = _environment_of(pid)
+        if named:
+            return named
+    here = os.uname().nodename
+    for session in store.sessions() if store is not None else ():
+        if session.ended or session.pid not in above or session.host not in ("", here):
+            continue
+        if alive(session.pid, session.pid_started):
+            return session.session
+    return ""
+
+
+def _environment_of(pid: int) -> str:
+    """``LOOPGUARD_SESSION`` with which process *pid* was started, where the system tells."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            content = file.read()
+    except OSError:
+        return ""
+    prefix = f"{ENVIRONMENT}=".encode()
+    for entry in content.split(b"\0"):
+        if entry.startswith(prefix):
+            return entry[len(prefix) :].decode("utf-8", "replace")
+    return ""

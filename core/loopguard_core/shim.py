@@ -1,0 +1,285 @@
+"""What an agent author imports: a guard around one's own tools, three lines to connect.
+
+    from loopguard_core.shim import LoopGuard, TurnHalted
+
+    with LoopGuard(agent="researcher") as guard:
+        search = guard.tool(search)
+        ...
+
+Results pass through unchanged. Advice is appended where the result is a string; else it is kept for
+``take_advice`` and given to ``on_advice``. A refused call returns a string that tells the model why;
+where the turn is halted, ``TurnHalted`` is raised instead, so that the author's loop ends. Nothing else is
+ever raised into the agent.
+"""
+
+from __future__ import annotations
+
+import os
+from atexit import register, unregister
+from collections import deque
+
+from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.inside import ENVIRONMENT
+from loopguard_core.live import Decision, LiveSession, to_stderr
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from loopguard_core.store.contract import Store
+
+__all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
+
+_WINDOW = 20
+
+
+class TurnHalted(Exception):
+    """The turn is halted: stop calling tools and give the word back to the human.
+
+    ``tool`` and ``signature`` of the call that was refused, ``count``: how often it was seen,
+    ``window``: signatures of the last calls, the newest last, ``message``: what the model may be told,
+    ``request``: what a human can approve, or empty.
+    """
+
+    def __init__(self, decision: Decision, window: list[str]) -> None:
+        super().__init__(decision.message)
+        self.tool = decision.tool
+        self.signature = decision.ruling.verdict.signature
+        self.count = decision.ruling.why.count
+        self.window = window
+        self.message = decision.message
+        self.request = decision.request
+
+
+class LoopGuard:
+    """A guarded session of this process. A context manager and a decorator; threads and tasks may share it.
+
+    *agent* is what people see. *session* continues a session of that id (counts included), else a new
+    one begins. *parent*: the session that started this one; by default the one in whose process it runs.
+    *settings* are keys of ``loopguard.toml`` and win over the file. A wrong *setting* raises
+    ``ConfigError`` here; a wrong file is said on stderr, and the defaults hold.
+    """
+
+    def __init__(
+        self,
+        agent: str = "agent",
+        *,
+        session: str = "",
+        parent: str | None = None,
+        cwd: str = "",
+        store: Store | None = None,
+        on_advice: Callable[[Decision, str], object] | None = None,
+        say: Callable[[str], None] = to_stderr,
+        raise_on_halt: bool = True,
+        **settings: Any,
+    ) -> None:
+        self.agent = agent
+        self.session = session or f"{agent}-{os.urandom(4).hex()}"
+        self.on_advice = on_advice
+        self.raise_on_halt = raise_on_halt
+        self._advice: list[str] = []
+        self._window: deque[str] = deque(maxlen=_WINDOW)
+        outer = os.environ.get(ENVIRONMENT, "")
+        self.live = LiveSession(
+            _configure(cwd, settings, say),
+            self.session,
+            agent=agent,
+            cwd=cwd,
+            parent=outer if parent is None else parent,
+            resumed=bool(session),
+            store=store,
+            say=say,
+        )
+        self._outer = outer
+        os.environ[ENVIRONMENT] = self.session
+        register(self.close)
+
+    # -- sessions and turns ----------------------------------------------------------------------
+
+    def __enter__(self) -> LoopGuard:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self, reason: str = "") -> None:
+        """End the session. A second time does nothing."""
+        unregister(self.close)
+        if os.environ.get(ENVIRONMENT) == self.session:
+            if self._outer:
+                os.environ[ENVIRONMENT] = self._outer
+            else:
+                del os.environ[ENVIRONMENT]
+        self.live.end(reason)
+
+    def new_turn(self, text: str = "", *, human: bool = True) -> None:
+        """A human's message begins a turn; *human* False: the host declares one (*text*: why)."""
+        self.live.turn(text, human=human)
+
+    def take_advice(self) -> list[str]:
+        """Advice that could not be appended to a result, since the last time. For the author's loop."""
+        taken, self._advice = self._advice, []
+        return taken
+
+    # -- explicit calls --------------------------------------------------------------------------
+
+    def before_call(self, tool: str, args: object = None, **more: Any) -> Decision:
+        """Judge a call, and wait for a human where one is asked. See ``Decision``.
+
+        *more*: ``call`` (its id; an id seen before is not counted again), ``message``, ``agent``,
+        ``annotations``, ``wait_limit``. Never raises.
+        """
+        return self._noted(self.live.before(tool, args, **more))
+
+    async def before_call_async(self, tool: str, args: object = None, **more: Any) -> Decision:
+        """As ``before_call``, without blocking the event loop."""
+        return self._noted(await self.live.before_async(tool, args, **more))
+
+    def after_call(
+        self,
+        decision: Decision,
+        result: Any = None,
+        *,
+        outcome: str = "ok",
+        duration: float | None = None,
+    ) -> Any:
+        """Record the result of a call that ran; *result* itself, with advice appended if it is a string.
+
+        Of a call that did not run: what the model gets instead.
+        """
+        if not decision.run:
+            return decision.message
+        return self._advised(
+            decision, result, self.live.after(decision, result, outcome=outcome, duration=duration)
+        )
+
+    def _noted(self, decision: Decision) -> Decision:
+        self._window.append(decision.ruling.verdict.signature)
+        return decision
+
+    def _advised(self, decision: Decision, result: Any, advice: str) -> Any:
+        if not advice:
+            return result
+        if self.on_advice is not None:
+            try:
+                self.on_advice(decision, advice)
+            except Exception as error:  # noqa: BLE001 - an author's hook is not the tool
+                self.live.tell(f"on_advice raised {error!r}")
+        if type(result) is str:
+            return f"{result}\n\n{advice}" if result else advice
+        self._advice.append(advice)
+        return result
+
+    def _refused(self, decision: Decision) -> str:
+        if decision.ends_turn and self.raise_on_halt:
+            raise TurnHalted(decision, list(self._window))
+        return decision.message
+
+    # -- the decorator ---------------------------------------------------------------------------
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        """``@guard``: the same as ``@guard.tool``."""
+        return self.tool(function)
+
+    def tool(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str = "",
+        annotations: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Guard *function*, a plain or an async one, under its own name or *name*.
+
+        *annotations* are MCP's (``readOnlyHint``, ``idempotentHint``, ``destructiveHint``).
+        """
+        if function is None:
+            return lambda f: self.tool(f, name=name, annotations=annotations)
+        from functools import wraps
+        from inspect import iscoroutinefunction
+
+        called = name or str(getattr(function, "__name__", type(function).__name__))
+        inputs = _Inputs(function)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            given = inputs.named(args, kwargs)
+            decision = self.before_call(called, given, annotations=annotations)
+            if not decision.run:
+                return self._refused(decision)
+            if decision.modified:
+                args, kwargs = inputs.changed(args, decision.args)
+            try:
+                result = function(*args, **kwargs)
+            except BaseException as error:
+                self._failed(decision, error)
+                raise
+            return self.after_call(decision, result)
+
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            given = inputs.named(args, kwargs)
+            decision = await self.before_call_async(called, given, annotations=annotations)
+            if not decision.run:
+                return self._refused(decision)
+            if decision.modified:
+                args, kwargs = inputs.changed(args, decision.args)
+            try:
+                result = await function(*args, **kwargs)
+            except BaseException as error:
+                self._failed(decision, error)
+                raise
+            return self.after_call(decision, result)
+
+        return wraps(function)(run_async if iscoroutinefunction(function) else run)
+
+    def _failed(self, decision: Decision, error: BaseException) -> None:
+        """The tool raised: recorded, and raised on as it was, with advice as a note on it."""
+        outcome = "error" if isinstance(error, Exception) else "cancelled"
+        advice = self.live.after(decision, f"{type(error).__name__}: {error}", outcome=outcome)
+        if advice:
+            self._advised(decision, error, advice)
+            error.add_note(advice)
+
+
+class _Inputs:
+    """How a function's arguments are called, so that the same call looks the same however it is spelled."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = getattr(function, "__code__", None)
+        names: tuple[str, ...] = ()
+        self._defaults: dict[str, Any] = {}
+        if code is not None:
+            names = code.co_varnames[: code.co_argcount]
+            values = getattr(function, "__defaults__", None) or ()
+            self._defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
+            self._defaults |= getattr(function, "__kwdefaults__", None) or {}
+        self._own = 1 if names[:1] in (("self",), ("cls",)) else 0
+        self._names = names[self._own :]
+        self._positional = max(0, (code.co_posonlyargcount if code else 0) - self._own)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, defaults filled in; positional ones without a name under ``*``."""
+        rest = args[self._own :]
+        given = dict(zip(self._names, rest, strict=False))
+        found = {**self._defaults, **given, **kwargs}
+        if len(rest) > len(self._names):
+            found["*"] = list(rest[len(self._names) :])
+        return found
+
+    def changed(self, args: tuple[Any, ...], new: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments to call with after a human changed them."""
+        named = dict(new) if isinstance(new, dict) else {}
+        more = named.pop("*", None)
+        first = list(args[: self._own])
+        named_first = self._names if more else self._names[: self._positional]
+        first += [named.pop(n) for n in named_first if n in named]
+        return (*first, *(more or ())), named
+
+
+def _configure(cwd: str, settings: Mapping[str, Any], say: Callable[[str], None]) -> Config:
+    try:
+        config = load_config(cwd)
+        config.make_policy()
+    except ConfigError as error:
+        say(f"{error}; the defaults hold until this is mended")
+        config = Config()
+    return config.changed(**settings) if settings else config

@@ -1,0 +1,63 @@
+"""A live session: what the agent is told, what the log says, and how a human's answer reaches it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loopguard_core import escape
+from loopguard_core.verdict import Tier
+from sessions import approve_pending, call, loop, meanwhile, pending, session, store_in
+
+
+def test_an_approved_call_runs_and_the_next_is_asked_about_at_the_same_count(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path)
+    with session(store, unattended_wait_seconds=20) as live:
+        loop(live, 2)
+        for _ in range(5):
+            with meanwhile(lambda: approve_pending(store)):
+                decision = call(live)
+            assert decision.run
+            assert decision.ruling.verdict.count == 3
+            assert decision.tier is Tier.BLOCK
+    events = store.read("s")
+    resolved = [e for e in events if e.type == "request_resolved"]
+    assert [e.data["resolution"] for e in resolved] == ["approved"] * 5
+    assert {e.data["by"] for e in resolved} == {"ada"}
+    assert len([e for e in events if e.type == "request_delivered"]) == 5
+
+
+def test_unattended_a_call_is_refused_at_once_and_may_be_approved_late(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    said: list[str] = []
+    with session(store, said=said) as live:
+        refused = loop(live, 3)[2]
+        assert not refused.run
+        assert refused.request in refused.message
+        assert "human" in refused.message
+        assert "loopguard-console" not in refused.message, "the model is not told the way out"
+        assert f"loopguard-console approve {refused.request}" in said[-1]
+        done = escape.approve(store, refused.request, by="ada")
+        assert done.late
+        retried = call(live)
+        assert retried.run
+        assert retried.ruling.cause == "grant"
+        assert not call(live).run, "one approval is for one call"
+
+
+def test_a_denial_holds_for_the_turn_and_reaches_the_model_as_the_result(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    with session(store, unattended_wait_seconds=20) as live:
+        loop(live, 2)
+        with meanwhile(lambda: escape.deny(store, pending(store).request, note="read the log")):
+            denied = call(live)
+        assert not denied.run
+        assert "read the log" in denied.message
+        again = call(live)
+        assert not again.run
+        assert again.ruling.cause == "deny"
+        assert len(store.requests()) == 1, "asked once"
+        assert again.ruling.verdict.count == denied.ruling.verdict.count + 1, "and counted"
+        live.turn("try it again")
+        assert call(live).run
