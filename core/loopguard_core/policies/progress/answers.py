@@ -41,9 +41,7 @@ _FAILURE = re.compile(
 _HOLES = re.compile(r"#(?:[\s,:;.=()-]*#)+")
 _SPACE = re.compile(r"\s+")
 
-_RAN = (
-    r"\b(?:took|in|after|elapsed|duration|latency|finished|completed|ran for|wall time|time taken|response time|runtime|total time)"
-)
+_RAN = r"\b(?:took|in|after|elapsed|duration|latency|finished|completed|ran for|wall time|time taken|response time|runtime|total time)"
 _LABELLED = re.compile(
     # a process
     r"\b(?:pid|ppid|process(?: id)?|thread(?: id)?|port)\b[\"']?\s*[:=#]?\s*\d+"
@@ -71,7 +69,11 @@ _TALLY = re.compile(
     r"|\b(?:cache[ _-]?hits?|rate limit remaining|remaining (?:calls|requests|quota))[\"']?\s*[:=]?\s*\d+",
     re.I,
 )
-_CLOCK = re.compile(_TIME + rf"|\b(?:elapsed|uptime|age|running for|for|ago|up|last)\s*[:=]?\s*\d+(?:[.,]\d+)?\s?{_UNIT}\b", re.I)
+_CLOCK = re.compile(
+    _TIME
+    + rf"|\b(?:elapsed|uptime|age|running for|for|ago|up|last)\s*[:=]?\s*\d+(?:[.,]\d+)?\s?{_UNIT}\b",
+    re.I,
+)
 
 _NOTHING = re.compile(
     r"[\W_]*(?:none|null|nil|nothing|empty|no|0|n/?a|false|undefined|not found|nothing found|no output|no content|no data"
@@ -86,7 +88,12 @@ _FOUND_NOTHING = re.compile(
     re.I,
 )
 
-UNKNOWN_TOOL, INVALID, DENIED, PERMISSION = "unknown tool", "invalid arguments", "denied", "no permission"
+UNKNOWN_TOOL, INVALID, DENIED, PERMISSION = (
+    "unknown tool",
+    "invalid arguments",
+    "denied",
+    "no permission",
+)
 RATE, OUTAGE, NETWORK, TIMEOUT = "rate limit", "outage", "network failure", "timeout"
 AUTH, MISSING, EXISTS, SYNTAX = "not authorised", "not found", "conflict", "syntax error"
 #: Failures that pass by themselves.
@@ -95,18 +102,54 @@ _STATUS = r"(?:\b(?:http|https|status|code|error|err|response|got|returned|upstr
 _CLASSES = tuple(
     (name, re.compile(pattern, re.I | re.M))
     for name, pattern in (
-        (UNKNOWN_TOOL, r"(?:unknown|no such|invalid|unrecogni[sz]ed|unsupported|undefined|nonexistent|unregistered) (?:tool|function)\b|(?:tool|function) (?:name )?.{0,80}?(?:not found|does not exist|doesn't exist|is not (?:available|defined|registered|a (?:known|valid))|not registered|unavailable|is unknown|not recogni[sz]ed|is empty|isn't available)|no (?:tool|function) (?:named|called|with)|(?:tool|function) name (?:is |must |cannot |can't )|(?:empty|missing) (?:tool|function) name"),
-        (INVALID, r"validation ?error|invalid[ _-](?:\w+ )?(?:arg|param|input|json|schema|type|value|option|call|request)|missing (?:\d+ )?(?:required|mandatory|argument|param|field|key)|required (?:property|parameter|field|argument|key|positional)|is a required|field required|unexpected keyword|bad json|jsondecode|json (?:parse|decode)|malformed|schema|does not match (?:the )?schema|inputvalidation|bad request|\b(?:is|are) required\b|must be (?:a|an|of|one)\b|expected .{1,40}(?:but )?(?:got|received)|unexpected (?:argument|param|property|field)|extra (?:fields|inputs)"),
-        (RATE, rf"rate.?limit|too many requests|quota (?:exceeded|reached)|exceeded .{{0,30}}quota|throttl|overloaded|{_STATUS}429\b|\b429 \w"),
-        (OUTAGE, rf"service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|temporar(?:y|ily)|try again later|server (?:is )?(?:busy|overloaded|down)|internal server error|\boutage\b|under maintenance|(?:service|server|host|backend|upstream) (?:is )?(?:down|unreachable|not responding)|{_STATUS}5(?:00|02|03|04|20|2\d)\b|\b50[234] \w"),
-        (NETWORK, r"connection (?:was |has been |is )?(?:refused|reset|aborted|closed|error|failed|lost|timed out|dropped)|econn\w+|enotfound|eai_again|(?:network|host|address) (?:is )?(?:unreachable|down|error)|name resolution|could not resolve|getaddrinfo|socket hang up|dns|ssl(?:error|_error)|remote end closed|fetch failed|failed to (?:connect|fetch)|no route to host"),
-        (TIMEOUT, r"\btim(?:ed?|ing)[ -]?out\b|timeout(?:error|expired)?\b|deadline exceeded|etimedout|took too long|did not (?:respond|finish|complete) (?:with)?in"),
-        (PERMISSION, r"permission denied|eacces|eperm|operation not permitted|access (?:is )?denied|read-?only file ?system|insufficient (?:permission|privilege)|not permitted|permissionerror"),
-        (AUTH, rf"unauthori[sz]ed|unauthenticated|authenticat|invalid (?:api )?(?:key|token|credential)|log ?in required|credentials|{_STATUS}(?:401|403)\b|\bforbidden\b|expired token|token (?:has )?expired"),
-        (DENIED, r"\bden(?:y|ied)\b|not allowed|disallowed|blocked by|\bpolicy\b|user doesn't want|(?:was|were|been|is) (?:rejected|refused|blocked|declined)|requires? (?:approval|permission|confirmation)|\brefus(?:ed|al|es)\b|not in the allow|outside (?:of )?(?:the )?(?:sandbox|workspace|allowed)"),
-        (EXISTS, rf"already (?:exists|exist|running|taken|in use)|\beexist|\bexists\b|\bconflict\b|duplicate|{_STATUS}409\b|address already"),
-        (MISSING, rf"no such (?:file|dir|\w+)|not found|does not exist|doesn't exist|do not exist|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate|open|stat|access|resolve)|enoent|filenotfound|no match|unknown (?:\w+)|missing (?:file|module|dir)|modulenotfound|no module named|{_STATUS}404\b|isn't (?:a file|there)|nonexist|no longer exists|not exist"),
-        (SYNTAX, r"syntax ?error|parse ?error|parsing (?:error|failed)|unexpected (?:token|eof|end|indent|character|identifier)|unterminated|unmatched"),
+        (
+            UNKNOWN_TOOL,
+            r"(?:unknown|no such|invalid|unrecogni[sz]ed|unsupported|undefined|nonexistent|unregistered) (?:tool|function)\b|(?:tool|function) (?:name )?.{0,80}?(?:not found|does not exist|doesn't exist|is not (?:available|defined|registered|a (?:known|valid))|not registered|unavailable|is unknown|not recogni[sz]ed|is empty|isn't available)|no (?:tool|function) (?:named|called|with)|(?:tool|function) name (?:is |must |cannot |can't )|(?:empty|missing) (?:tool|function) name",
+        ),
+        (
+            INVALID,
+            r"validation ?error|invalid[ _-](?:\w+ )?(?:arg|param|input|json|schema|type|value|option|call|request)|missing (?:\d+ )?(?:required|mandatory|argument|param|field|key)|required (?:property|parameter|field|argument|key|positional)|is a required|field required|unexpected keyword|bad json|jsondecode|json (?:parse|decode)|malformed|schema|does not match (?:the )?schema|inputvalidation|bad request|\b(?:is|are) required\b|must be (?:a|an|of|one)\b|expected .{1,40}(?:but )?(?:got|received)|unexpected (?:argument|param|property|field)|extra (?:fields|inputs)",
+        ),
+        (
+            RATE,
+            rf"rate.?limit|too many requests|quota (?:exceeded|reached)|exceeded .{{0,30}}quota|throttl|overloaded|{_STATUS}429\b|\b429 \w",
+        ),
+        (
+            OUTAGE,
+            rf"service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|temporar(?:y|ily)|try again later|server (?:is )?(?:busy|overloaded|down)|internal server error|\boutage\b|under maintenance|(?:service|server|host|backend|upstream) (?:is )?(?:down|unreachable|not responding)|{_STATUS}5(?:00|02|03|04|20|2\d)\b|\b50[234] \w",
+        ),
+        (
+            NETWORK,
+            r"connection (?:was |has been |is )?(?:refused|reset|aborted|closed|error|failed|lost|timed out|dropped)|econn\w+|enotfound|eai_again|(?:network|host|address) (?:is )?(?:unreachable|down|error)|name resolution|could not resolve|getaddrinfo|socket hang up|dns|ssl(?:error|_error)|remote end closed|fetch failed|failed to (?:connect|fetch)|no route to host",
+        ),
+        (
+            TIMEOUT,
+            r"\btim(?:ed?|ing)[ -]?out\b|timeout(?:error|expired)?\b|deadline exceeded|etimedout|took too long|did not (?:respond|finish|complete) (?:with)?in",
+        ),
+        (
+            PERMISSION,
+            r"permission denied|eacces|eperm|operation not permitted|access (?:is )?denied|read-?only file ?system|insufficient (?:permission|privilege)|not permitted|permissionerror",
+        ),
+        (
+            AUTH,
+            rf"unauthori[sz]ed|unauthenticated|authenticat|invalid (?:api )?(?:key|token|credential)|log ?in required|credentials|{_STATUS}(?:401|403)\b|\bforbidden\b|expired token|token (?:has )?expired",
+        ),
+        (
+            DENIED,
+            r"\bden(?:y|ied)\b|not allowed|disallowed|blocked by|\bpolicy\b|user doesn't want|(?:was|were|been|is) (?:rejected|refused|blocked|declined)|requires? (?:approval|permission|confirmation)|\brefus(?:ed|al|es)\b|not in the allow|outside (?:of )?(?:the )?(?:sandbox|workspace|allowed)",
+        ),
+        (
+            EXISTS,
+            rf"already (?:exists|exist|running|taken|in use)|\beexist|\bexists\b|\bconflict\b|duplicate|{_STATUS}409\b|address already",
+        ),
+        (
+            MISSING,
+            rf"no such (?:file|dir|\w+)|not found|does not exist|doesn't exist|do not exist|(?:cannot|can't|could not|couldn't|unable to) (?:find|locate|open|stat|access|resolve)|enoent|filenotfound|no match|unknown (?:\w+)|missing (?:file|module|dir)|modulenotfound|no module named|{_STATUS}404\b|isn't (?:a file|there)|nonexist|no longer exists|not exist",
+        ),
+        (
+            SYNTAX,
+            r"syntax ?error|parse ?error|parsing (?:error|failed)|unexpected (?:token|eof|end|indent|character|identifier)|unterminated|unmatched",
+        ),
     )
 )
 _SHORT = 600

@@ -29,10 +29,14 @@ _ROLES = {
 ROLES = {name: role for role, names in _ROLES.items() for name in names.split()}
 
 #: Said about a call, not part of it, whatever stands beside it.
-EXPLAINS = frozenset(("explanation", "rationale", "justification", "thought", "thoughts", "reasoning"))
+EXPLAINS = frozenset(
+    ("explanation", "rationale", "justification", "thought", "thoughts", "reasoning")
+)
 #: Said about a call only where the field that matters stands beside it.
 DESCRIBES = frozenset(("description", "reason", "intent", "purpose", "summary", "title", "goal"))
-_MATTERS = frozenset(("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql"))
+_MATTERS = frozenset(
+    ("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql")
+)
 _LOOKED_AT = frozenset(("path", "file_path", "file", "filename", "id", "q", *_MATTERS))
 
 _LONG = 4096
@@ -137,7 +141,12 @@ class Tidier:
             return value
         role = ROLES.get(key) or (PATH if key in self._paths else None)
         if role is None:
-            if text.isdecimal() and text.isascii() and len(text) < 16 and (text[0] != "0" or text == "0"):
+            if (
+                text.isdecimal()
+                and text.isascii()
+                and len(text) < 16
+                and (text[0] != "0" or text == "0")
+            ):
                 kinds.add("j")
                 return int(text)
         elif role is PATH:

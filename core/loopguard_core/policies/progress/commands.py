@@ -11,19 +11,72 @@ if TYPE_CHECKING:
     from typing import Any
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SLEEP = re.compile(r"(?:^|[;&|\n(]|\bdo\b|\bthen\b)\s*(?:timeout\s+\S+\s+)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)\b", re.I)
+_SLEEP = re.compile(
+    r"(?:^|[;&|\n(]|\bdo\b|\bthen\b)\s*(?:timeout\s+\S+\s+)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)\b",
+    re.I,
+)
 _ONLY_SLEEP = re.compile(r"\s*sleep\s+\d+(?:\.\d+)?[smhd]?\s*;?\s*", re.I)
-_SLEPT_FIELDS = ("seconds", "duration", "secs", "duration_seconds", "time", "wait", "delay", "timeout_ms", "ms", "milliseconds", "duration_ms")
+_SLEPT_FIELDS = (
+    "seconds",
+    "duration",
+    "secs",
+    "duration_seconds",
+    "time",
+    "wait",
+    "delay",
+    "timeout_ms",
+    "ms",
+    "milliseconds",
+    "duration_ms",
+)
 
-_LOOKS = frozenset(("grep", "rg", "egrep", "fgrep", "ag", "ack", "find", "fd", "locate", "which", "ls", "git-grep", "pgrep", "jq", "awk"))
+_LOOKS = frozenset(
+    (
+        "grep",
+        "rg",
+        "egrep",
+        "fgrep",
+        "ag",
+        "ack",
+        "find",
+        "fd",
+        "locate",
+        "which",
+        "ls",
+        "git-grep",
+        "pgrep",
+        "jq",
+        "awk",
+    )
+)
 _CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
 _RANGE = re.compile(r"^sed\s+-n\s+['\"]?(\d+)(?:,(\d+))?p['\"]?\s+(\S+)$")
 _HEAD = re.compile(r"^head\s+(?:-n\s*|-|--lines=)(\d+)\s+(\S+)$")
 _CAT = re.compile(r"^cat\s+(?:-n\s+)?([^\s|<>&;*-][^\s|<>&;*]*)$")
 _NL = re.compile(r"^(?:nl\s+-ba|cat\s+-n|cat)\s+(\S+)\s*\|\s*sed\s+-n\s+['\"]?(\d+),(\d+)p['\"]?$")
 
-_STARTS = ("offset", "start_line", "line_start", "startline", "start", "from_line", "from", "start_line_one_indexed", "begin", "first_line")
-_ENDS = ("end_line", "line_end", "endline", "end", "to_line", "to", "end_line_one_indexed_inclusive", "last_line")
+_STARTS = (
+    "offset",
+    "start_line",
+    "line_start",
+    "startline",
+    "start",
+    "from_line",
+    "from",
+    "start_line_one_indexed",
+    "begin",
+    "first_line",
+)
+_ENDS = (
+    "end_line",
+    "line_end",
+    "endline",
+    "end",
+    "to_line",
+    "to",
+    "end_line_one_indexed_inclusive",
+    "last_line",
+)
 _LENGTHS = ("limit", "line_count", "max_lines", "num_lines", "length", "lines", "count")
 RANGE_FIELDS = frozenset((*_STARTS, *_ENDS, *_LENGTHS, "view_range", "range", "line_range"))
 _FAR = 10**12
@@ -36,7 +89,11 @@ def command_of(args: dict[Any, Any]) -> str:
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and isinstance(value[-1], str):
-            return value[-1] if len(value) > 2 and str(value[1]).startswith("-") else " ".join(map(str, value))
+            return (
+                value[-1]
+                if len(value) > 2 and str(value[1]).startswith("-")
+                else " ".join(map(str, value))
+            )
     return ""
 
 

@@ -18,8 +18,8 @@ import json
 
 from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
-from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
-from loopguard_core.traits.rules import POLLS, SEARCHES, TELLS, words
+from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
+from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +31,40 @@ if TYPE_CHECKING:
 NAME = "progress-1"
 
 _SHELLS = frozenset(
-    ("bash", "shell", "sh", "zsh", "terminal", "powershell", "exec", "console", "command", "cmd", "run")
+    (
+        "bash",
+        "shell",
+        "sh",
+        "zsh",
+        "terminal",
+        "powershell",
+        "exec",
+        "console",
+        "command",
+        "cmd",
+        "run",
+    )
 )
 _SLEEPERS = frozenset(("sleep", "wait", "delay", "pause"))
-_CASELESS = frozenset(("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave"))
+_CASELESS = frozenset(
+    ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
+)
 _CASED = frozenset(("grep", "rg", "glob", "ripgrep", "code", "files", "file"))
 _BODIES = frozenset(
-    ("text", "message", "body", "content", "msg", "prompt", "comment", "note", "subject", "markdown", "html", "blocks")
+    (
+        "text",
+        "message",
+        "body",
+        "content",
+        "msg",
+        "prompt",
+        "comment",
+        "note",
+        "subject",
+        "markdown",
+        "html",
+        "blocks",
+    )
 )
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 _NORMALISED = 262_144
@@ -47,7 +74,17 @@ _KINDS = 1024
 class _Tool:
     """What a tool is to this scheme: made once for each tool and its traits."""
 
-    __slots__ = ("flags", "poller", "reads", "search", "shell", "sleeper", "source", "tells", "tidier")
+    __slots__ = (
+        "flags",
+        "poller",
+        "reads",
+        "search",
+        "shell",
+        "sleeper",
+        "source",
+        "tells",
+        "tidier",
+    )
 
     def __init__(self, tool: str, traits: Traits) -> None:
         found = words(tool)
@@ -139,7 +176,9 @@ class ProgressScheme(Scheme):
             record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
 
     def _reading(self, args: Payload, tidied: dict[Any, Any], digest: str, record: Record) -> None:
-        where = next((k for k in tidied if ROLES.get(k) is PATH and isinstance(tidied[k], str)), None)
+        where = next(
+            (k for k in tidied if ROLES.get(k) is PATH and isinstance(tidied[k], str)), None
+        )
         if where is None:
             return
         spelled: str = tidied[where]
@@ -161,7 +200,11 @@ class ProgressScheme(Scheme):
             return self._success(tool, result, traits, request) if ok else _failure(args, result)
         except Exception:  # noqa: BLE001 - a foreign result may raise anything
             digest = result.digest
-            return {"x": digest} if ok else {"e": digest, "c": "", "x": digest, "y": type(value).__name__}
+            return (
+                {"x": digest}
+                if ok
+                else {"e": digest, "c": "", "x": digest, "y": type(value).__name__}
+            )
 
     def _success(self, tool: str, result: Payload, traits: Traits, request: Record) -> Record:
         known = self._tool(tool, traits)
@@ -177,7 +220,9 @@ class ProgressScheme(Scheme):
         if lines is not None and lines[2] is None:
             record["l"] = text.count("\n") + 1
         if len(text) <= _NORMALISED:
-            steady = answers.steady(text, reads=known.reads, numbered=not (known.reads or "p" in flags))
+            steady = answers.steady(
+                text, reads=known.reads, numbered=not (known.reads or "p" in flags)
+            )
             if steady != text:
                 record["n"] = result.digest_of(steady)
             timeless = answers.timeless(steady)
@@ -213,6 +258,3 @@ def _arguments(value: Any) -> dict[Any, Any] | None:
             return None
         return parsed if isinstance(parsed, dict) else None
     return None
-
-
-__all__ = ["ADDRESS", "NAME", "POLLS", "ProgressScheme"]
