@@ -374,8 +374,10 @@ class Guard:
         mode = event.data.get("mode")
         if mode in MODES:
             self.mode = mode
-        if event.data.get("reason") != "configuration":
-            self._open.clear()  # the process that ran them is gone
+        for opened in self._open.values():  # the process that ran them is gone
+            if opened.started:
+                self.policy.end(opened.call, Outcome("pending", {}))
+        self._open.clear()
 
     def _request_opened(self, event: Event) -> None:
         name, call = event.text("request"), str(event.data["call"])
