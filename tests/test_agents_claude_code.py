@@ -93,8 +93,17 @@ def test_trap_4_a_batch_names_the_calls_that_had_no_post_event() -> None:
     calls = [
         {"tool_use_id": "toolu_1", "tool_name": "Bash", "tool_input": {}, "tool_response": "denied"}
     ]
-    heard = ADAPTER.hear(event("PostToolBatch", tool_calls=calls), "")
-    assert (heard.kind, heard.settled) == (host.SETTLED, {"toolu_1": "denied"})
+    fell = {
+        "tool_use_id": "toolu_2",
+        "tool_name": "Bash",
+        "tool_response": "Sibling tool call errored",
+    }
+    heard = ADAPTER.hear(event("PostToolBatch", tool_calls=[*calls, fell]), "")
+    assert heard.kind == host.SETTLED
+    assert [(s.call, s.tool, s.outcome) for s in heard.settled] == [
+        ("toolu_1", "Bash", "denied"),
+        ("toolu_2", "Bash", "cancelled"),
+    ]
 
 
 def test_trap_7_a_subagent_is_a_session_with_a_parent() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from loopguard_console.cli import main
+from loopguard_console.install import installer
+from loopguard_console.install.base import Place
 
 OTHERS = """{
     "model": "opus",   "hooks": {"PreToolUse": [
@@ -100,6 +102,46 @@ def test_the_hook_is_wired_for_every_event_with_a_time_limit(
         hook = hooks[event][0]["hooks"][0]
         assert f"--limit {hook['timeout']}" in hook["command"], event
     assert hooks["PreToolUse"][0]["hooks"][0]["onFailure"] == "block"
+
+
+AGENTS = {
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "copilot": ".github/hooks/loopguard.json",
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("before", [None, '{"hooks":{}, "theme": "x"}'])
+def test_every_agents_file_can_go_back(
+    project: Path, capsys: pytest.CaptureFixture[str], agent: str, before: str | None
+) -> None:
+    path = project / AGENTS[agent]
+    if before is not None:
+        path.parent.mkdir(parents=True)
+        path.write_text(before, encoding="utf-8")
+    for _ in range(2):
+        assert run(capsys, "install", agent, "--project")[0] == 0
+        assert f"--agent {agent}" in path.read_text(encoding="utf-8")
+    assert installer(agent).check(Place.here("project"))[0].ok
+    assert run(capsys, "uninstall", agent, "--project")[0] == 0
+    assert (path.read_text(encoding="utf-8") if path.exists() else None) == before
+    assert installer(agent).check(Place.here("project")) == []
+
+
+def test_trap_9_each_agent_has_its_own_unit_of_time(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for agent in AGENTS:
+        run(capsys, "install", agent, "--project")
+    found = {
+        agent: json.loads((project / path).read_text())["hooks"] for agent, path in AGENTS.items()
+    }
+    assert found["codex"]["PreToolUse"][0]["hooks"][0]["timeout"] == 600
+    assert found["codex"]["SessionEnd"][0]["hooks"][0]["timeout"] == 3
+    assert found["gemini"]["BeforeTool"][0]["hooks"][0]["timeout"] == 600_000
+    assert found["copilot"]["preToolUse"][0]["timeoutSec"] == 600
+    assert "--event preToolUse" in found["copilot"]["preToolUse"][0]["bash"]
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(

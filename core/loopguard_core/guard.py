@@ -132,6 +132,15 @@ class Guard:
         opened = self._open.get(call)
         return None if opened is None else opened.ruling
 
+    def open_call(self, tool: str, digest: str) -> str:
+        """The oldest open call of *tool* with these exact arguments, else of *tool*, else empty.
+
+        For hosts that do not name calls; *digest* is that of the scheme ``exact``.
+        """
+        named = [o.call for o in self._open.values() if o.call.tool == tool]
+        same = [c for c in named if c.records.get(EXACT, {}).get("a") == digest]
+        return (same or named)[0].call if named else ""
+
     def peer_message(self, agent: str = "") -> str:
         """The message of a call of *agent* that is still open, for hosts that do not name messages."""
         for open_call in reversed(self._open.values()):
@@ -374,10 +383,8 @@ class Guard:
         mode = event.data.get("mode")
         if mode in MODES:
             self.mode = mode
-        for opened in self._open.values():  # the process that ran them is gone
-            if opened.started:
-                self.policy.end(opened.call, Outcome("pending", {}))
-        self._open.clear()
+        if event.data.get("reason") != "configuration":
+            self._open.clear()  # the process that ran them is gone
 
     def _request_opened(self, event: Event) -> None:
         name, call = event.text("request"), str(event.data["call"])

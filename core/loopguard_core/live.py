@@ -265,11 +265,15 @@ class LiveSession:
     def recall(
         self, call: str, tool: str, args: object, annotations: Mapping[str, Any] | None = None
     ) -> Decision:
-        """The decision on a call that another process let run, to be given to ``after``."""
+        """The decision on a call that another process let run, to be given to ``after``.
+
+        Without *call* (a host that does not name calls) it is the oldest open one that looks the same.
+        """
         payload = Payload(args, self._digester)
         decision = Decision(call, tool, payload, _ALLOWED)
         decision.annotations = annotations
         with self._lock:
+            call = decision.call = call or self.guard.open_call(tool, payload.digest)
             decision.ids = self.guard.identify(tool, payload, annotations)
             decision.ruling = self.guard.ruling(call) or _ALLOWED
         return decision

@@ -19,6 +19,7 @@ from atexit import register, unregister
 from collections import deque
 
 from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import Decision, LiveSession, to_stderr
 
@@ -32,24 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
 
 _WINDOW = 20
-
-
-class TurnHalted(Exception):
-    """The turn is halted: stop calling tools and give the word back to the human.
-
-    ``tool`` and ``signature`` of the call that was refused, ``count``: how often it was seen,
-    ``window``: signatures of the last calls, the newest last, ``message``: what the model may be told,
-    ``request``: what a human can approve, or empty.
-    """
-
-    def __init__(self, decision: Decision, window: list[str]) -> None:
-        super().__init__(decision.message)
-        self.tool = decision.tool
-        self.signature = decision.ruling.verdict.signature
-        self.count = decision.ruling.why.count
-        self.window = window
-        self.message = decision.message
-        self.request = decision.request
 
 
 class LoopGuard:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from loopguard_core.config import Config
     from loopguard_core.events import Event
     from loopguard_core.journal import Journal
+    from loopguard_core.store.contract import Request, Store
     from loopguard_core.verdict import Ruling
 
 _LOOK = 2.0
@@ -174,11 +175,12 @@ class Waiting:
             return None
         try:
             request = store.request(ticket.request)
+            if request is None or not request.resolution:
+                return None
+            given = _given(store, request) if request.resolution == "modified" else None
         except StoreError:
             return None
-        if request is None or not request.resolution:
-            return None
-        return Answer(request.resolution, request.by, request.note, request.args)
+        return Answer(request.resolution, request.by, request.note, given)
 
     def _settled(self, ticket: Ticket, word: Event) -> Answer | None:
         """What an instruction that came meanwhile means for the call that waits."""
@@ -221,6 +223,14 @@ class Waiting:
                 if ticket.until is not None:
                     ticket.until = min(ticket.until, alone)
         return ticket.until is not None and now >= ticket.until
+
+
+def _given(store: Store, request: Request) -> object:
+    """The arguments that a human gave with a resolution. Raises ``StoreError``."""
+    for event in store.read(request.session, after=request.seq):
+        if event.type == "request_resolved" and event.text("request") == request.request:
+            return event.data.get("args")
+    return request.args
 
 
 def _tier(ruling: Ruling) -> Tier:

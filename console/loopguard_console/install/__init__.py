@@ -9,7 +9,12 @@ if TYPE_CHECKING:
     from loopguard_console.install.base import Installer
 
 #: agent -> module in this package that has ``INSTALLER``
-INSTALLERS = {"claude-code": "claude_code"}
+INSTALLERS = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "copilot": "copilot",
+}
 
 
 def installer(agent: str) -> Installer:

@@ -24,6 +24,7 @@ from loopguard_core.agents.host import (
     Adapter,
     Answer,
     Heard,
+    Settled,
     need,
     text,
 )
@@ -56,6 +57,8 @@ _KINDS = {
 }
 
 _HUMAN_SOURCES = ("", "user", "sdk")
+
+_CANCELLED = ("Sibling tool call errored", "Request interrupted by user", "Cancelled: parallel")
 
 # Fields of a tool's response that differ between two runs with the same result.
 _VOLATILE = frozenset(
@@ -100,9 +103,7 @@ class ClaudeCode(Adapter):
                 heard.kind = NOTHING
         elif kind == SETTLED:
             calls = data.get("tool_calls")
-            for call in calls if isinstance(calls, list) else ():
-                if isinstance(call, dict):
-                    heard.settled[text(call, "tool_use_id")] = plain(call.get("tool_response"))
+            heard.settled = [_settled(c) for c in calls or () if isinstance(c, dict)]
         return heard
 
     def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
@@ -145,6 +146,19 @@ def _result(heard: Heard, data: Mapping[str, Any]) -> None:
     took = data.get("duration_ms")
     if isinstance(took, (int, float)) and not isinstance(took, bool):
         heard.duration = took / 1000
+
+
+def _settled(call: Mapping[str, Any]) -> Settled:
+    """A call of a batch. One that had no Post event of its own was denied, or fell with a sibling."""
+    result = plain(call.get("tool_response"))
+    cancelled = isinstance(result, str) and any(mark in result for mark in _CANCELLED)
+    return Settled(
+        text(call, "tool_use_id"),
+        text(call, "tool_name"),
+        call.get("tool_input"),
+        result,
+        "cancelled" if cancelled else "denied",
+    )
 
 
 def plain(response: object) -> Any:

@@ -31,7 +31,7 @@ class Heard:
 
     ``session`` names the guarded session, ``parent`` the one it was started by (a subagent's).
     ``outcome`` is one of ``events.OUTCOMES``; ``duration`` in seconds; ``human`` is False for a turn that
-    the host began on its own. ``settled`` maps call ids to result text. ``event`` is the host's own name.
+    the host began on its own. ``settled`` lists the calls of a message. ``event`` is the host's own name.
     """
 
     __slots__ = (
@@ -71,10 +71,23 @@ class Heard:
         self.human = True
         self.resumed = False
         self.reason = ""
-        self.settled: dict[str, str] = {}
+        self.settled: list[Settled] = []
 
     def __repr__(self) -> str:
         return f"Heard({self.kind!r}, {self.event!r}, {self.session!r}, call={self.call!r})"
+
+
+class Settled:
+    """One call of a message whose calls all have their results, in whatever way."""
+
+    __slots__ = ("args", "call", "outcome", "result", "tool")
+
+    def __init__(self, call: str, tool: str, args: object, result: object, outcome: str) -> None:
+        self.call = call
+        self.tool = tool
+        self.args = args
+        self.result = result
+        self.outcome = outcome
 
 
 class Answer:

@@ -1,0 +1,282 @@
+"""``loopguard-hook --agent NAME``: one hook event in on stdin, at most one JSON object out on stdout.
+
+The agent starts this process for every event, so it is on the hot path of every call. It never prints a
+traceback and never outlasts the host's own limit: what goes wrong is said in one line on stderr, and the
+call runs or is refused as ``on_store_failure`` says (it has no memory in which a guard could go on).
+
+Options: ``--agent NAME``, ``--limit SECONDS`` (the host's own), ``--event NAME`` (where the input does not
+name it), ``--store FILE``. Exit code 0, also where it answers with a refusal; 1 where the command line is
+wrong. It is never 2, which some hosts read as a denial.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from loopguard_core.agents import host
+from loopguard_core.config import ConfigError, load_config
+from loopguard_core.events import dump, load
+from loopguard_core.inside import ENVIRONMENT
+from loopguard_core.live import LiveSession, to_stderr
+from loopguard_core.processes import ancestors
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.sqlite import open_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from loopguard_core.agents.host import Adapter, Heard
+    from loopguard_core.config import Config
+    from loopguard_core.store.contract import Store
+
+#: agent -> module in ``loopguard_core.agents`` that has ``ADAPTER``
+AGENTS = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "copilot": "copilot",
+}
+
+_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice"))
+_OPTIONS = ("--agent", "--limit", "--event", "--store")
+_LARGEST = 64_000_000
+
+
+class UsageError(Exception):
+    """The command line is wrong: what, and what is known."""
+
+
+class OutOfTime(BaseException):
+    """The host is about to give up. Not an ``Exception``: nothing on the way may take it for its own."""
+
+
+class Hook:
+    """One run of the hook. Times in seconds; ``began`` on the monotonic clock."""
+
+    def __init__(
+        self, adapter: Adapter, options: Mapping[str, str], environ: Mapping[str, str]
+    ) -> None:
+        self.adapter = adapter
+        self.environ = environ
+        self.event = options.get("--event", "")
+        self.store = options.get("--store", "")
+        self.limit = _seconds(options.get("--limit", ""), adapter.limit)
+        self.margin = min(5.0, self.limit / 10)
+        self.began = time.monotonic()
+        self.closed = False
+        self.heard: Heard | None = None
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        """Tell the person one line: on stderr, and through the agent where it has a way."""
+        self.said.append(line)
+        to_stderr(line)
+
+    def run(self, raw: bytes) -> dict[str, Any] | None:
+        """The answer to the event in *raw*. Whatever goes wrong is said and answered as configured."""
+        try:
+            return self._run(raw)
+        except OutOfTime:
+            return self._failed(f"no answer within {self.limit:g} seconds")
+        except (host.HostError, ConfigError, StoreError) as error:
+            return self._failed(str(error))
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            return self._failed(f"internal error: {error!r}")
+
+    def _run(self, raw: bytes) -> dict[str, Any] | None:
+        try:
+            data = load(raw)
+        except ValueError as error:
+            raise host.HostError(f"the hook's input is not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise host.HostError("the hook's input is not a JSON object")
+        heard = self.heard = self.adapter.hear(data, self.event)
+        if heard.kind == host.NOTHING:
+            return None
+        config = load_config(heard.cwd if os.path.isdir(heard.cwd) else "")
+        self.closed = config.on_store_failure == "deny"
+        store = open_store(self.store or config.store or None)
+        return self._act(heard, config, store)
+
+    def _act(self, heard: Heard, config: Config, store: Store) -> dict[str, Any] | None:
+        if (
+            heard.kind in (host.END, host.SETTLED, host.AFTER)
+            and store.session(heard.session) is None
+        ):
+            return None  # nothing of it was seen before: there is nothing to end
+        live = LiveSession(
+            config,
+            heard.session,
+            agent=heard.agent or self.adapter.name,
+            cwd=heard.cwd,
+            parent=heard.parent,
+            pid=self.adapter.pid(self.environ) or _host_pid(),
+            resumed=heard.resumed,
+            attach=not heard.resumed,
+            store=store,
+            say=self.say,
+        )
+        if heard.kind == host.BEFORE:
+            return self._before(heard, live)
+        if heard.kind == host.AFTER:
+            return self._after(heard, live)
+        if heard.kind == host.TURN:
+            live.turn(heard.text if heard.human else heard.reason, human=heard.human)
+        elif heard.kind == host.START:
+            self._export(heard)
+        elif heard.kind == host.SETTLED:
+            _settle(heard, live)
+        elif heard.kind == host.END:
+            live.end(heard.reason)
+            store.close()
+        return None
+
+    def _before(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
+        left = self.limit - self.margin - (time.monotonic() - self.began)
+        decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
+        if live.failure:
+            return self._failed("")
+        notice = "" if decision.run else " ".join(self.said)
+        answer = host.Answer(
+            decision.run,
+            "" if decision.run and not decision.modified else decision.message,
+            args=decision.args if decision.modified else None,
+            ends_turn=decision.ends_turn,
+            notice=f"loopguard: {notice}" if notice else "",
+        )
+        return self.adapter.before(heard, answer)
+
+    def _after(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
+        decision = live.recall(heard.call, heard.tool, heard.args)
+        advice = live.after(decision, heard.result, outcome=heard.outcome, duration=heard.duration)
+        return self.adapter.after(heard, advice)
+
+    def _export(self, heard: Heard) -> None:
+        """Mark the agent's shells, so that a deciding command started in one of them refuses."""
+        path = self.adapter.exports(heard, self.environ)
+        if not path:
+            return
+        try:
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(f"export {ENVIRONMENT}='{heard.session.replace(chr(39), '')}'\n")
+        except OSError as error:
+            self.say(f"{path} cannot be written: {error.strerror}")
+
+    def _failed(self, why: str) -> dict[str, Any] | None:
+        """The guard could not judge: the call runs, or is refused, as configured."""
+        heard = self.heard
+        asked = heard is not None and heard.kind == host.BEFORE
+        does = "the call is refused" if asked and self.closed else "the call runs unguarded"
+        if why:
+            to_stderr(f"{why}; {does}" if asked else why)
+        if heard is None or not asked or not self.closed:
+            return None
+        text = (
+            "[loopguard] This call was not run: the loop guard could not judge it. Tell the user."
+        )
+        return self.adapter.before(heard, host.Answer(False, text))
+
+
+def _settle(heard: Heard, live: LiveSession) -> None:
+    """End the calls that will have no event of their own: somebody else denied them."""
+    waiting = set(live.guard.open_calls())
+    for each in heard.settled:
+        if each.call in waiting:
+            decision = live.recall(each.call, each.tool, each.args)
+            live.after(decision, each.result, outcome=each.outcome)
+
+
+def _host_pid() -> int:
+    """The agent's process: the nearest one above this that is not a shell between the two."""
+    for pid in ancestors(os.getppid()):
+        if pid > 1 and _command(pid) not in _SHELLS:
+            return pid
+    return os.getppid()
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _seconds(said: str, default: float) -> float:
+    try:
+        value = float(said) if said else default
+    except ValueError:
+        raise UsageError(f"--limit is a number of seconds, not {said!r}") from None
+    if not 0 < value < 1e9:
+        raise UsageError(f"--limit is a number of seconds above 0, not {said!r}")
+    return value
+
+
+def parse(argv: list[str]) -> dict[str, str]:
+    """The options in *argv*. Raises ``UsageError``."""
+    options: dict[str, str] = {}
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if name not in _OPTIONS:
+            raise UsageError(f"{name!r} is not an option; known: {', '.join(_OPTIONS)}")
+        if not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value")
+            value = rest.pop(0)
+        options[name] = value
+    if options.get("--agent") not in AGENTS:
+        raise UsageError(f"--agent is one of {', '.join(AGENTS)}")
+    return options
+
+
+def adapter(agent: str) -> Adapter:
+    """The adapter of *agent*."""
+    module = __import__(f"loopguard_core.agents.{AGENTS[agent]}", fromlist=["ADAPTER"])
+    found: Adapter = module.ADAPTER
+    return found
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Answer one hook event and exit."""
+    try:
+        options = parse(sys.argv[1:] if argv is None else argv)
+        hook = Hook(adapter(options["--agent"]), options, os.environ)
+    except UsageError as error:
+        to_stderr(f"loopguard-hook: {error}")
+        sys.exit(1)
+    answer: dict[str, Any] | None = None
+    try:
+        _alarm(hook.limit - hook.margin / 2)
+        answer = hook.run(sys.stdin.buffer.read(_LARGEST))
+        _alarm(0)
+        if answer is not None:
+            sys.stdout.write(dump(answer) + "\n")
+            sys.stdout.flush()
+    except OutOfTime:
+        to_stderr(f"no answer within {hook.limit:g} seconds")
+    except OSError:
+        pass  # the host is gone
+    os._exit(0)
+
+
+def _alarm(seconds: float) -> None:
+    """Raise ``OutOfTime`` in *seconds*; 0 takes it back."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _ring(number: int, frame: object) -> None:
+    raise OutOfTime
+
+
+if __name__ == "__main__":
+    main()
