@@ -165,17 +165,19 @@ def test_what_stands_beyond_its_turn_is_found_without_reading_the_session(store:
     assert [e.seq for e in store.standing("s", 3)] == [1, 3]
 
 
-def test_the_tail_follows_all_sessions_in_order_of_writing(store: Store) -> None:
-    cursor, events = store.tail(-1)
-    assert events == []
-    for session in "aba":
-        store.append(Event("note", session))
-    cursor, events = store.tail(cursor, limit=2)
-    assert [(e.session, e.seq) for e in events] == [("a", 1), ("b", 1)]
-    cursor, events = store.tail(cursor)
-    assert [(e.session, e.seq) for e in events] == [("a", 2)]
-    assert store.tail(cursor) == (cursor, [])
-    assert len(store.tail(0)[1]) == 3
+def test_tier_changes_are_found_in_both_directions(store: Store) -> None:
+    tiers = ["allow", "allow", "warn", "warn", "allow"]
+    for i, tier in enumerate(tiers):
+        store.append(start(f"c{i}", tier=tier))
+        store.append(end(f"c{i}", tier="block" if i == 1 else None))
+    found, seq = [], 0
+    while seq := store.next_change("s", seq):
+        found.append(seq)
+    # c1 ends with block (4); c2 starts weaker, ends with warn (6); c4 ends with allow (10)
+    assert found == [4, 6, 10]
+    assert store.next_change("s", 10, back=True) == 6
+    assert store.next_change("s", 4, back=True) == 0
+    assert store.next_change("nobody", 0) == 0
 
 
 def test_consoles_are_attached_while_they_beat(store: Store) -> None:

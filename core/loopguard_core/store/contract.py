@@ -196,10 +196,11 @@ class Store:
             e for e in self.read(session, payloads=False) if e.seq <= upto and e.type in STANDING
         ]
 
-    def tail(self, cursor: int, limit: int = 1000) -> tuple[int, list[Event]]:
-        """Events of all sessions written after *cursor*, in order of writing, and the new cursor.
+    def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
+        """The number of the next event after *seq* (or the last before it) where the tier changed.
 
-        Cursor 0 is the beginning; ``-1`` gives no events and the cursor of the end.
+        That is a call that starts with a stronger tier than the call before it, or that ends with
+        another one. 0 where there is none.
         """
         raise NotImplementedError
 

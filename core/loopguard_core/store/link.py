@@ -54,6 +54,7 @@ class Link:
         "lock",
         "path",
         "read_only",
+        "writes",
     )
 
     def __init__(self, path: str, *, create: bool, read_only: bool) -> None:
@@ -63,6 +64,7 @@ class Link:
         self.lock = RLock()
         self.generation = 0
         self.closed = False
+        self.writes = 0
         self._db: sqlite3.Connection | None = None
         self._file = (0, 0)
         self._pid = 0
@@ -80,8 +82,8 @@ class Link:
             self._fresh()
             return self._run(sql, parameters).fetchall()
 
-    def write(self, sql: str, parameters: Parameters = ()) -> list[Any]:
-        """Run one writing statement; the rows it returns.
+    def write(self, sql: str, parameters: Parameters = ()) -> int:
+        """Run one writing statement; the key of the row it inserted, 0 where it changed none.
 
         Raises ``sqlite3.IntegrityError`` where a constraint says no, ``Replaced`` where the file is
         not the one that was written to before; then nothing was written.
@@ -92,12 +94,17 @@ class Link:
                     f"the event store {self.path} was deleted or replaced; "
                     "a new one is in use from here on"
                 )
-            return self._run(sql, parameters).fetchall()
+            cursor = self._run(sql, parameters)
+            self.writes += 1
+            return cursor.lastrowid or 0 if cursor.rowcount else 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Several statements in one write transaction."""
+        """Several statements in one write transaction, or in the one that is open already."""
         with self.lock:
+            if self._db is not None and self._db.in_transaction:
+                yield
+                return
             self.write("BEGIN IMMEDIATE")
             try:
                 yield
@@ -107,24 +114,41 @@ class Link:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def version(self) -> tuple[int, int, int]:
+        """Another value than before where anything may have been written, by whomever."""
+        with self.lock:
+            version = self.rows("PRAGMA data_version")[0][0]
+            return self.generation, version, self.writes
+
     def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
         db = self._db
         assert db is not None
-        until = 0
+        try:
+            return db.execute(sql, parameters)
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            return self._run_again(db, sql, parameters, error)
+
+    def _run_again(
+        self, db: sqlite3.Connection, sql: str, parameters: Parameters, error: sqlite3.Error
+    ) -> sqlite3.Cursor:
+        """Try a busy store again for a while, at moments that other waiters do not share."""
+        until = perf_counter_ns() + int(self._patience * 1e9)
         while True:
+            now = perf_counter_ns()
+            if error.sqlite_errorcode & 0xFF not in _BUSY or db.in_transaction:
+                raise self._failed(error) from None
+            if now >= until:
+                self._patience = IMPATIENCE
+                raise self._failed(error) from None
+            sleep(0.0003 + (now // 64 % 64) * 0.00005)
             try:
                 cursor = db.execute(sql, parameters)
             except sqlite3.IntegrityError:
                 raise
-            except sqlite3.Error as error:
-                if error.sqlite_errorcode & 0xFF not in _BUSY or db.in_transaction:
-                    raise self._failed(error) from None
-                now = perf_counter_ns()
-                until = until or now + int(self._patience * 1e9)
-                if now >= until:
-                    self._patience = IMPATIENCE
-                    raise self._failed(error) from None
-                sleep(0.0003 + (now // 64 % 64) * 0.00005)
+            except sqlite3.Error as again:
+                error = again
             else:
                 self._patience = PATIENCE
                 return cursor

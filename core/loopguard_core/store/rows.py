@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
+from json.scanner import make_scanner
 
 from loopguard_core.events import Event, dump, load
+from loopguard_core.store import schema
+from loopguard_core.store.contract import STANDING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,21 +26,52 @@ LIMIT = 1_000_000
 OF_CALL = ("call_start", "call_end")
 OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
 
+_MARKS = {
+    **dict.fromkeys(STANDING, schema.STANDING),
+    "session_start": schema.START,
+    "user_message": schema.TURN,
+}
+
 #: A tier's word -> its number.
 TIERS = {"allow": 0, "warn": 1, "block": 2, "halt": 3}
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def _compact() -> Callable[[object], str]:
+    """An encoder made once: ``json.dumps`` with options makes a new one a call."""
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    chunks = make(
+        None, encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
+    )
+    join = "".join
+    return lambda value: join(chunks(value, 0))
+
+
+_encode = _compact()
+_scan = make_scanner(json.JSONDecoder())
+
+
+def from_text(text: str) -> Any:
+    """The value of JSON that ``to_json`` wrote."""
+    try:
+        return _scan(text, 0)[0]
+    except (ValueError, StopIteration, RecursionError):
+        return load(text)
 
 
 class Row:
     """The columns of one event that its writer knows."""
 
-    __slots__ = ("call", "data", "digest", "payload", "request", "tier", "tool", "verdict")
+    __slots__ = ("call", "data", "digest", "mark", "payload", "request", "tier", "tool", "verdict")
 
     def __init__(self) -> None:
         self.call: str | None = None
         self.request: str | None = None
         self.tool: str | None = None
         self.tier: int | None = None
+        self.mark: int | None = None
         self.data: str | None = None
         self.verdict: str | None = None
         self.payload: str | None = None
@@ -65,6 +99,7 @@ def pack(event: Event, redact: Callable[[str], str] | None = None, limit: int = 
     row = Row()
     rest = dict(event.data)
     kind = event.type
+    row.mark = _MARKS.get(kind)
     if kind in OF_CALL:
         row.tier = 0
         row.call = _take(rest, "call")
@@ -165,17 +200,16 @@ def unpack(
     payload: str | None = None,
 ) -> Event:
     """The event of a row."""
-    data: dict[str, Any] = {}
-    if call is not None:
+    data: dict[str, Any] = {} if rest is None else from_text(rest)
+    # What a column could not carry whole stands in the rest, and wins.
+    if call is not None and "call" not in data:
         data["call"] = call
-    if request is not None:
+    if request is not None and "request" not in data:
         data["request"] = request
-    if tool is not None:
+    if tool is not None and "tool" not in data:
         data["tool"] = tool
-    if rest is not None:
-        data.update(load(rest))
     if verdict is not None:
-        data["verdict"] = load(verdict)
+        data["verdict"] = from_text(verdict)
     if payload is not None:
-        data.update(load(payload))
+        data.update(from_text(payload))
     return Event(kind, session, seq=seq, ts=ts, data=data)

@@ -1,9 +1,11 @@
 """The tables of the SQLite store, and the named steps that bring an older file up to date.
 
-``event`` is the log. Beside what an event says, a row carries what the session's list and the way to the
-next tier change need, computed from the row before it in the same statement: ``calls`` (calls so far),
-``worst`` (strongest tier so far), ``level`` (tier of the latest call) and ``ended``. So nothing is
-counted twice, no second row is written on the agent's path, and no list of sessions ever scans.
+``event`` is the log. Its key is the session's number and the event's in it (``sid << 40 | seq``), so a
+session stands together, in order, without another index. Beside what an event says, a row carries what
+the list of sessions and the way to the next tier change need, computed from the row before it in the
+same statement: ``calls`` (calls so far), ``worst`` (strongest tier so far), ``level`` (tier of the
+latest call) and ``ended``. So nothing is counted twice, no second row is written on the agent's path,
+and no list of sessions ever scans. ``mark`` names the few rows that are looked for among the many.
 """
 
 from __future__ import annotations
@@ -14,13 +16,17 @@ if TYPE_CHECKING:
 
 #: "LpGd": what ``PRAGMA application_id`` says of our files.
 APPLICATION_ID = 0x4C704764
+#: ``event.id`` is ``sid << SHIFT | seq``.
+SHIFT = 40
+MASK = (1 << SHIFT) - 1
 
-#: What stands beyond its turn (``contract.STANDING``), in the words of its index.
-STANDING = "type IN ('session_start', 'grant', 'revoke', 'halt', 'resume', 'breakpoint')"
+#: ``event.mark``: a human's message; a session's start; what else can hold beyond its turn
+#: (``contract.STANDING``); a call whose tier differs from that of the call before.
+TURN, START, STANDING, CHANGE = 1, 2, 3, 4
 
 _TABLES = f"""
 CREATE TABLE session (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE
 );
 
@@ -32,8 +38,8 @@ CREATE TABLE payload (
 
 CREATE TABLE event (
   id INTEGER PRIMARY KEY,
+  seq INTEGER GENERATED ALWAYS AS (id & {MASK}) VIRTUAL,
   sid INTEGER NOT NULL,
-  seq INTEGER NOT NULL,
   ts REAL,
   type TEXT NOT NULL,
   call TEXT,
@@ -43,21 +49,16 @@ CREATE TABLE event (
   calls INTEGER NOT NULL,
   worst INTEGER NOT NULL,
   level INTEGER NOT NULL,
-  changed INTEGER,
+  mark INTEGER,
   ended INTEGER NOT NULL,
   data TEXT,
   verdict TEXT,
   large INTEGER,
   payload TEXT
 );
-CREATE UNIQUE INDEX event_seq ON event (sid, seq);
 CREATE UNIQUE INDEX event_call ON event (sid, call, type) WHERE call IS NOT NULL;
 CREATE UNIQUE INDEX event_request ON event (request, type) WHERE request IS NOT NULL;
-CREATE INDEX event_turn ON event (sid, seq) WHERE type = 'user_message';
-CREATE INDEX event_standing ON event (sid, seq) WHERE {STANDING};
-CREATE INDEX event_start ON event (sid, seq) WHERE type = 'session_start';
-CREATE INDEX event_change ON event (sid, seq) WHERE changed = 1;
-CREATE INDEX event_large ON event (large) WHERE large IS NOT NULL;
+CREATE INDEX event_mark ON event (sid, mark) WHERE mark IS NOT NULL;
 
 CREATE TABLE request (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,27 +71,18 @@ CREATE TABLE request (
 CREATE INDEX request_session ON request (sid, n);
 CREATE INDEX request_pending ON request (n) WHERE resolved IS NULL;
 
-CREATE TRIGGER request_opened AFTER INSERT ON event WHEN NEW.type = 'request_opened'
-BEGIN
-  INSERT INTO request (n, name, sid, opened) VALUES (
-    CASE WHEN NEW.request GLOB 'R[1-9]*' AND length(NEW.request) < 12
-      AND substr(NEW.request, 2) NOT GLOB '*[^0-9]*' THEN CAST(substr(NEW.request, 2) AS INTEGER) END,
-    NEW.request, NEW.sid, NEW.seq);
-END;
-CREATE TRIGGER request_resolved AFTER INSERT ON event WHEN NEW.type = 'request_resolved'
-BEGIN
-  UPDATE request SET resolved = NEW.seq WHERE name = NEW.request AND sid = NEW.sid;
-END;
-CREATE TRIGGER request_delivered AFTER INSERT ON event WHEN NEW.type = 'request_delivered'
-BEGIN
-  UPDATE request SET delivered = NEW.seq WHERE name = NEW.request AND sid = NEW.sid;
-END;
-
 CREATE TABLE console (
   pid INTEGER PRIMARY KEY,
+  started TEXT NOT NULL,
   ts REAL NOT NULL
 );
 """
+
+#: The rows of session *s*, as a range of keys; its last row.
+OF_SESSION = f"BETWEEN s.id << {SHIFT} AND (s.id << {SHIFT}) + {MASK}"
+LAST = f"(SELECT max(id) FROM event WHERE id {OF_SESSION})"
+FIRST = f"(SELECT min(id) FROM event WHERE id {OF_SESSION})"
+LAST_START = f"(SELECT max(id) FROM event WHERE sid = s.id AND mark = {START})"
 
 _WORD = "CASE {0} WHEN 0 THEN 'allow' WHEN 1 THEN 'warn' WHEN 2 THEN 'block' WHEN 3 THEN 'halt' END"
 _TIME = "strftime('%Y-%m-%d %H:%M:%f', {0}, 'unixepoch', 'localtime')"
@@ -118,10 +110,9 @@ SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
   (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND r.resolved IS NULL) AS waiting,
   l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd
 FROM session AS s
-JOIN event AS l ON l.sid = s.id AND l.seq = (SELECT max(seq) FROM event WHERE sid = s.id)
-JOIN event AS f ON f.sid = s.id AND f.seq = (SELECT min(seq) FROM event WHERE sid = s.id)
-LEFT JOIN event AS b ON b.sid = s.id
-  AND b.seq = (SELECT max(seq) FROM event WHERE sid = s.id AND type = 'session_start');
+CROSS JOIN event AS l ON l.id = {LAST}
+CROSS JOIN event AS f ON f.id = {FIRST}
+LEFT JOIN event AS b ON b.id = {LAST_START};
 
 CREATE VIEW requests AS
 SELECT r.name AS request, s.name AS session, {_TIME.format("o.ts")} AS opened, c.tool AS tool,
@@ -131,8 +122,8 @@ SELECT r.name AS request, s.name AS session, {_TIME.format("o.ts")} AS opened, c
   {_TIME.format("d.ts")} AS resolved, r.delivered IS NOT NULL AS delivered,
   json_extract({_PAYLOAD.format("c")}, '$.args') AS args
 FROM request AS r JOIN session AS s ON s.id = r.sid
-JOIN event AS o ON o.sid = r.sid AND o.seq = r.opened
-LEFT JOIN event AS d ON d.sid = r.sid AND d.seq = r.resolved
+JOIN event AS o ON o.id = r.opened
+LEFT JOIN event AS d ON d.id = r.resolved
 LEFT JOIN event AS c ON c.sid = r.sid AND c.call = json_extract(o.data, '$.call')
   AND c.type = 'call_start';
 """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
+from _thread import _local
 
-from loopguard_core.events import load
-from loopguard_core.store import rows, schema
+from loopguard_core.events import TYPES, Event
+from loopguard_core.processes import alive, started
+from loopguard_core.store import records, rows, schema
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
     Request,
@@ -25,87 +28,77 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from loopguard_core.events import Event
-
 _SID = "(SELECT id FROM session WHERE name = ?)"
-_ENDLESS = 2**62
-_LAST = "(SELECT max(seq) FROM event WHERE sid = s.id)"
-_NEXT_REQUEST = "'R' || (coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'request'), 0) + 1)"
-# Where a call ends, the verdict on its start counts too.
-_CALL_TIER = "max(:tier, coalesce(b.tier, 0))"
-_BEGUN = """
-LEFT JOIN event AS b ON b.sid = s.id AND b.call = :call AND b.type = 'call_start'"""
+_ENDLESS = schema.MASK
 
-
-def _append_sql(
-    *,
-    request: str = ":request",
-    tier: str = ":tier",
-    calls: str = "0",
-    level: str,
-    changed: str,
-    ended: str = "coalesce(p.ended, 0)",
-    begun: str = "",
-    large: bool,
-) -> str:
-    stored = "(SELECT id FROM payload WHERE digest = :digest)"
-    return f"""
-INSERT INTO event (sid, seq, ts, type, call, request, tool, tier, calls, worst, level, changed, ended,
-                   data, verdict, large, payload)
-SELECT s.id, coalesce(p.seq, 0) + 1, :ts, :type, :call, {request}, :tool, {tier}, coalesce(p.calls, 0) + {calls},
-  max(coalesce(p.worst, 0), coalesce({tier}, 0)), {level}, {changed}, {ended},
-  :data, :verdict, {stored if large else "NULL"}, {"NULL" if large else ":payload"}
-FROM session AS s LEFT JOIN event AS p ON p.sid = s.id AND p.seq = {_LAST}{begun}
-WHERE s.name = :session AND (:expect IS NULL OR coalesce(p.seq, 0) = :expect)
-{f"AND {stored} IS NOT NULL" if large else ""}
-RETURNING seq, request"""
-
-
-def _statements(large: bool) -> dict[str, str]:
-    same = {"level": "coalesce(p.level, 0)", "changed": "NULL"}
-    start = {
-        "level": "max(coalesce(p.level, 0), :tier)",
-        "changed": "CASE WHEN :tier > coalesce(p.level, 0) THEN 1 END",
-    }
-    end = {
+# 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data, 11 verdict,
+# 12 payload, 13 its digest
+_COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
+  data, verdict, large, payload"""
+_PLAIN = {
+    "tier": "?8",
+    "calls": "coalesce(p.calls, 0)",
+    "level": "coalesce(p.level, 0)",
+    "mark": "?9",
+    "ended": "coalesce(p.ended, 0)",
+    "begun": "",
+}
+# Where a call ends, the verdict on its start counts too; a falling tier is only known then.
+_CALL_TIER = "max(?8, coalesce(b.tier, 0))"
+_KINDS = {
+    "call_start": {
+        "calls": "coalesce(p.calls, 0) + 1",
+        "level": "max(coalesce(p.level, 0), ?8)",
+        "mark": f"CASE WHEN ?8 > coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
+    },
+    "call_end": {
+        "tier": _CALL_TIER,
         "level": _CALL_TIER,
-        "changed": f"CASE WHEN {_CALL_TIER} <> coalesce(p.level, 0) THEN 1 END",
-    }
-    return {
-        "": _append_sql(**same, large=large),
-        "call_start": _append_sql(**start, calls="1", large=large),
-        "call_end": _append_sql(**end, tier=_CALL_TIER, begun=_BEGUN, large=large),
-        "session_start": _append_sql(**same, ended="0", large=large),
-        "session_end": _append_sql(**same, ended="1", large=large),
-        "request": _append_sql(**same, request=_NEXT_REQUEST, large=large),
-    }
+        "mark": f"CASE WHEN {_CALL_TIER} <> coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
+        "begun": "LEFT JOIN event AS b ON b.sid = s.id AND b.call = ?5 AND b.type = 'call_start'",
+    },
+    "session_start": {"ended": "0"},
+    "session_end": {"ended": "1"},
+}
 
 
-_APPEND = _statements(large=False)
-_APPEND_LARGE = _statements(large=True)
+def _append(kind: str, large: bool) -> str:
+    """The statement that appends an event of *kind*, its payload elsewhere if *large*."""
+    part = {**_PLAIN, **_KINDS.get(kind, {})}
+    stored = "(SELECT id FROM payload WHERE digest = ?13)"
+    return f"""
+INSERT INTO event ({_COLUMNS})
+SELECT coalesce(p.id, s.id << {schema.SHIFT}) + 1, s.id, ?3, ?4, ?5, ?6, ?7, {part["tier"]},
+  {part["calls"]}, max(coalesce(p.worst, 0), coalesce({part["tier"]}, 0)), {part["level"]},
+  {part["mark"]}, {part["ended"]}, ?10, ?11, {f"{stored}, NULL" if large else "NULL, ?12"}
+FROM session AS s LEFT JOIN event AS p ON p.id = {schema.LAST} {part["begun"]}
+WHERE s.name = ?1 AND (?2 IS NULL OR coalesce(p.id & {schema.MASK}, 0) = ?2)
+  {f"AND {stored} IS NOT NULL" if large else ""}"""
+
+
+_APPEND = {kind: _append(kind, False) for kind in ("", *_KINDS)}
+_APPEND_LARGE = {kind: _append(kind, True) for kind in ("", *_KINDS)}
 
 _PAYLOAD = "coalesce(e.payload, (SELECT text FROM payload WHERE id = e.large))"
-_LEAN = "s.name, e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data, e.verdict"
+_LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data, e.verdict"
 _FULL = f"{_LEAN}, {_PAYLOAD}"
 
 _SESSIONS = f"""
-SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended,
-  (SELECT ts FROM event WHERE sid = s.id ORDER BY seq LIMIT 1), b.data,
-  (SELECT count(*) FROM request WHERE sid = s.id AND resolved IS NULL), e.id
-FROM session AS s JOIN event AS e ON e.sid = s.id AND e.seq = {_LAST}
-LEFT JOIN event AS b ON b.sid = s.id
-  AND b.seq = (SELECT max(seq) FROM event WHERE sid = s.id AND type = 'session_start')"""
+SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
+  (SELECT count(*) FROM request WHERE sid = s.id AND resolved IS NULL), b.data
+FROM session AS s CROSS JOIN event AS e ON e.id = {schema.LAST}
+LEFT JOIN event AS b ON b.id = {schema.LAST_START}"""
 
 _REQUESTS = f"""
-SELECT r.name, s.name, r.opened, o.ts, o.data, d.ts, d.data, r.delivered, c.tool, c.tier, c.verdict,
-  {_PAYLOAD.replace("e.", "c.")}, {_PAYLOAD.replace("e.", "o.")}, b.data
+SELECT r.name, s.name, r.opened, r.resolved, r.delivered, c.id, {schema.LAST_START}
 FROM request AS r JOIN session AS s ON s.id = r.sid
-JOIN event AS o ON o.sid = r.sid AND o.seq = r.opened
-LEFT JOIN event AS d ON d.sid = r.sid AND d.seq = r.resolved
+JOIN event AS o ON o.id = r.opened
 LEFT JOIN event AS c ON c.sid = r.sid AND c.type = 'call_start'
-  AND c.call = json_extract(o.data, '$.call')
-LEFT JOIN event AS b ON b.sid = r.sid
-  AND b.seq = (SELECT max(seq) FROM event WHERE sid = r.sid AND type = 'session_start')"""
+  AND c.call = json_extract(o.data, '$.call')"""
+
+
+_REQUEST_COLUMNS = {"request_resolved": "resolved", "request_delivered": "delivered"}
+_numbered = re.compile(r"R[1-9][0-9]{0,9}").fullmatch
 
 
 class SqliteStore(Store):
@@ -124,7 +117,7 @@ class SqliteStore(Store):
         self._redact = redact
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
-        self._wake: Wake | None = None
+        self._wakes = _local()
 
     @property
     def generation(self) -> int:  # type: ignore[override]
@@ -137,67 +130,85 @@ class SqliteStore(Store):
             raise ValueError("an event needs a session to be appended")
         row = rows.pack(event, self._redact, self._limit)
         kind = event.type
-        asked = kind == "request_opened" and row.request is None
-        statements = _APPEND if row.digest is None else _APPEND_LARGE
-        sql = statements.get("request" if asked else kind) or statements[""]
-        values = {
-            "session": rows.column(event.session),
-            "expect": expect,
-            "ts": event.ts,
-            "type": rows.column(kind),
-            "call": row.call,
-            "request": row.request,
-            "tool": row.tool,
-            "tier": row.tier,
-            "data": row.data,
-            "verdict": row.verdict,
-            "payload": row.payload,
-            "digest": row.digest,
-        }
-        link = self._link
-        with link.lock:
-            try:
-                written = link.write(sql, values)
-                if not written:
-                    written = self._append_after_all(sql, values)
-            except sqlite3.IntegrityError:
-                raise Taken(self._taken(values)) from None
-        seq, name = written[0]
-        if asked:
-            event.data["request"] = name
-        return int(seq)
+        session = rows.column(event.session)
+        named = row.request
+        if row.request is not None or kind == "request_opened":
+            with self._link.lock, self._link.transaction():
+                if kind == "request_opened" and named is None:
+                    row.request = self._next_request()
+                key = self._insert(kind, session, event.ts, expect, row)
+                self._note_request(kind, row.request, key)
+            if named is None:
+                event.data["request"] = row.request
+        else:
+            key = self._insert(kind, session, event.ts, expect, row)
+        return key & schema.MASK
 
-    def _append_after_all(self, sql: str, values: dict[str, Any]) -> list[Any]:
-        """The first append wrote nothing: a session or a payload is missing, or others wrote."""
-        expect = values["expect"]
-        last = self.last(values["session"])
+    def _insert(
+        self, kind: str, session: str, ts: float | None, expect: int | None, row: rows.Row
+    ) -> int:
+        """Insert one event; its key."""
+        values: tuple[Any, ...] = (
+            *(session, expect, ts, kind if kind in TYPES else rows.column(kind)),
+            *(row.call, row.request, row.tool, row.tier, row.mark),
+            *(row.data, row.verdict, row.payload),
+        )
+        statements = _APPEND
+        if row.digest is not None:
+            statements, values = _APPEND_LARGE, (*values, row.digest)
+        sql = statements.get(kind) or statements[""]
+        try:
+            return self._link.write(sql, values) or self._insert_anew(sql, values, row.digest)
+        except sqlite3.IntegrityError:
+            raise Taken(self._taken(values)) from None
+
+    def _insert_anew(self, sql: str, values: tuple[Any, ...], digest: bytes | None) -> int:
+        """The insert wrote nothing: its session or payload is not there yet, or others wrote."""
+        session, expect, payload = values[0], values[1], values[11]
+        last = self.last(session)
         if expect is not None and expect != last:
             raise Stale
         link = self._link
-        if last == 0:
-            link.write("INSERT OR IGNORE INTO session (name) VALUES (?)", (values["session"],))
-        if values["digest"] is None:
-            written = link.write(sql, values)
-        else:
-            with link.transaction():
+        with link.lock, link.transaction():
+            if last == 0:
+                link.write("INSERT OR IGNORE INTO session (name) VALUES (?)", (session,))
+            if digest is not None:
                 link.write(
-                    "INSERT OR IGNORE INTO payload (digest, text) VALUES (:digest, :payload)",
-                    values,
+                    "INSERT OR IGNORE INTO payload (digest, text) VALUES (?, ?)", (digest, payload)
                 )
-                written = link.write(sql, values)
-        if not written:
+            key = link.write(sql, values)
+        if not key:
             raise Stale
-        return written
+        return key
 
-    def _taken(self, values: dict[str, Any]) -> int:
+    def _next_request(self) -> str:
+        found = self._link.rows("SELECT seq FROM sqlite_sequence WHERE name = 'request'")
+        return f"R{found[0][0] + 1 if found else 1}"
+
+    def _note_request(self, kind: str, name: str | None, key: int) -> None:
+        sid = key >> schema.SHIFT
+        if kind == "request_opened" and name is not None:
+            number = int(name[1:]) if _numbered(name) else None
+            try:
+                self._link.write(
+                    "INSERT INTO request (n, name, sid, opened) VALUES (?, ?, ?, ?)",
+                    (number, name, sid, key),
+                )
+            except sqlite3.IntegrityError:
+                raise Taken(0) from None
+        elif kind in _REQUEST_COLUMNS:
+            self._link.write(
+                f"UPDATE request SET {_REQUEST_COLUMNS[kind]} = ? WHERE name = ? AND sid = ?",
+                (key, name, sid),
+            )
+
+    def _taken(self, values: tuple[Any, ...]) -> int:
         """The number of the entry that is there already."""
+        session, kind, call, request = values[0], values[3], values[4], values[5]
         found = self._link.rows(
-            """SELECT e.seq FROM event AS e
-               WHERE e.call = :call AND e.type = :type
-                 AND e.sid = (SELECT id FROM session WHERE name = :session)
-               UNION ALL
-               SELECT seq FROM event WHERE request = :request AND type = :type""",
-            values,
+            f"""SELECT seq FROM event WHERE sid = {_SID} AND call = ? AND type = ?
+                UNION ALL SELECT seq FROM event WHERE request = ? AND type = ?""",
+            (session, call, kind, request, kind),
         )
         return int(found[0][0]) if found else 0
 
@@ -206,52 +217,54 @@ class SqliteStore(Store):
     def read(
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
     ) -> list[Event]:
-        return self._read(_FULL if payloads else _LEAN, session, after, limit)
-
-    def _read(self, columns: str, session: str, after: int, limit: int | None) -> list[Event]:
         found = self._link.rows(
-            f"""SELECT {columns} FROM session AS s JOIN event AS e ON e.sid = s.id
-                WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?""",
-            (rows.column(session), after, -1 if limit is None else limit),
+            f"""SELECT {_FULL if payloads else _LEAN} FROM session AS s JOIN event AS e
+                ON e.id > (s.id << {schema.SHIFT}) + ? AND e.id {schema.OF_SESSION}
+                WHERE s.name = ? ORDER BY e.id LIMIT ?""",
+            (after, rows.column(session), -1 if limit is None else limit),
         )
-        return [rows.unpack(*row) for row in found]
+        return [rows.unpack(session, *row) for row in found]
 
     def last(self, session: str) -> int:
         found = self._link.rows(
-            f"SELECT max(seq) FROM event WHERE sid = {_SID}", (rows.column(session),)
+            f"SELECT {schema.LAST} & {schema.MASK} FROM session AS s WHERE s.name = ?",
+            (rows.column(session),),
         )
-        return int(found[0][0] or 0)
+        return found[0][0] or 0 if found else 0
 
     def last_turn(self, session: str, *, before: int | None = None) -> int:
         found = self._link.rows(
-            f"""SELECT max(seq) FROM event
-                WHERE sid = {_SID} AND type = 'user_message' AND seq < ?""",
-            (rows.column(session), _ENDLESS if before is None else before),
+            f"""SELECT (SELECT max(id) FROM event WHERE sid = s.id AND mark = {schema.TURN}
+                        AND id < (s.id << {schema.SHIFT}) + ?) & {schema.MASK}
+                FROM session AS s WHERE s.name = ?""",
+            (_ENDLESS if before is None else before, rows.column(session)),
         )
-        return max(0, int(found[0][0] or 0) - 1)
+        return max(0, (found[0][0] or 0) - 1) if found else 0
 
     def standing(self, session: str, upto: int) -> list[Event]:
         found = self._link.rows(
-            f"""SELECT {_LEAN} FROM event AS e JOIN session AS s ON s.id = e.sid
-                WHERE e.sid = {_SID} AND e.{schema.STANDING} AND e.seq <= ? ORDER BY e.seq""",
-            (rows.column(session), upto),
+            f"""SELECT {_LEAN} FROM session AS s JOIN event AS e ON e.sid = s.id
+                AND e.mark IN ({schema.START}, {schema.STANDING})
+                AND e.id <= (s.id << {schema.SHIFT}) + ? WHERE s.name = ? ORDER BY e.id""",
+            (upto, rows.column(session)),
         )
-        return [rows.unpack(*row) for row in found]
+        return [rows.unpack(session, *row) for row in found]
 
-    def tail(self, cursor: int, limit: int = 1000) -> tuple[int, list[Event]]:
-        if cursor < 0:
-            return int(self._link.rows("SELECT coalesce(max(id), 0) FROM event")[0][0]), []
+    def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
+        pick, side = ("max", "<") if back else ("min", ">")
         found = self._link.rows(
-            f"""SELECT e.id, {_FULL} FROM event AS e JOIN session AS s ON s.id = e.sid
-                WHERE e.id > ? ORDER BY e.id LIMIT ?""",
-            (cursor, limit),
+            f"""SELECT (SELECT {pick}(id) FROM event WHERE sid = s.id AND mark = {schema.CHANGE}
+                        AND id {side} (s.id << {schema.SHIFT}) + ?) & {schema.MASK}
+                FROM session AS s WHERE s.name = ?""",
+            (seq, rows.column(session)),
         )
-        return (found[-1][0] if found else cursor), [rows.unpack(*row[1:]) for row in found]
+        return found[0][0] or 0 if found else 0
 
     def sessions(self) -> list[Session]:
-        found = self._link.rows(_SESSIONS)
-        found.sort(key=lambda row: (row[2] or 0.0, row[9]), reverse=True)
-        return [_session(row) for row in found]
+        found = [_session(row) for row in self._link.rows(_SESSIONS)]
+        found.reverse()
+        found.sort(key=lambda s: s.last_ts or 0.0, reverse=True)
+        return found
 
     def session(self, session: str) -> Session | None:
         found = self._link.rows(f"{_SESSIONS} WHERE s.name = ?", (rows.column(session),))
@@ -265,101 +278,68 @@ class SqliteStore(Store):
         if pending:
             where.append("r.resolved IS NULL")
         found = self._link.rows(f"{_REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n", values)
-        return [_request(row) for row in found]
+        return [self._request(*row) for row in found]
 
     def request(self, request: str) -> Request | None:
         found = self._link.rows(f"{_REQUESTS} WHERE r.name = ?", (rows.column(request),))
-        return _request(found[0]) if found else None
+        return self._request(*found[0]) if found else None
+
+    def _request(
+        self,
+        name: str,
+        session: str,
+        opened: int,
+        resolved: int | None,
+        delivered: int | None,
+        call: int | None,
+        start: int | None,
+    ) -> Request:
+        opening = self._event(opened)
+        request = Request(name, session, opened & schema.MASK)
+        request.opened_ts = opening.ts
+        request.delivered = delivered is not None
+        records.asked(request, opening.data, self._event(call).data, self._event(start).data)
+        if resolved is not None:
+            answer = self._event(resolved)
+            records.answered(request, answer.ts, answer.data)
+        return request
+
+    def _event(self, key: int | None) -> Event:
+        """The event with *key*; an empty one where there is none."""
+        found = self._link.rows(f"SELECT {_FULL} FROM event AS e WHERE e.id = ?", (key or 0,))
+        return rows.unpack("", *found[0]) if found else Event("")
 
     # -- between processes -----------------------------------------------------------------------
 
     def changed(self, timeout: float) -> bool:
-        if self._wake is None:
-            self._wake = Wake(self.place, self._version)
-        return self._wake.wait(timeout)
-
-    def _version(self) -> tuple[int, int]:
-        link = self._link
-        with link.lock:
-            version = link.rows("PRAGMA data_version")[0][0]
-            return link.generation, version
+        wake: Wake | None = getattr(self._wakes, "wake", None)
+        if wake is None:
+            wake = self._wakes.wake = Wake(self.place, self._link.version)
+        return wake.wait(timeout)
 
     def beat(self, ts: float) -> None:
+        pid = os.getpid()
         self._link.write(
-            "INSERT OR REPLACE INTO console (pid, ts) VALUES (?, ?)", (os.getpid(), ts)
+            "INSERT OR REPLACE INTO console (pid, started, ts) VALUES (?, ?, ?)",
+            (pid, started(pid), ts),
         )
 
     def attached(self, now: float) -> list[int]:
         found = self._link.rows(
-            "SELECT pid FROM console WHERE ts > ? ORDER BY pid", (now - ATTACHED_SECONDS,)
+            "SELECT pid, started FROM console WHERE ts > ? ORDER BY pid", (now - ATTACHED_SECONDS,)
         )
-        return [pid for (pid,) in found if _alive(pid)]
+        return [pid for pid, since in found if alive(pid, since)]
 
     def close(self) -> None:
-        if self._wake is not None:
-            self._wake.close()
         self._link.close()
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    value = load(text) if text else {}
-    return value if isinstance(value, dict) else {}
-
-
-def _text(data: dict[str, Any], name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def _session(row: tuple[Any, ...]) -> Session:
-    name, seq, ts, calls, worst, ended, first, start, waiting, _ = row
-    data = _object(start)
+    name, seq, ts, calls, worst, ended, first, waiting, start = row
     session = Session(name)
     session.seq, session.calls, session.worst, session.waiting = seq, calls, worst, waiting
     session.ended, session.first_ts, session.last_ts = bool(ended), first, ts
-    session.name, session.agent = _text(data, "name"), _text(data, "agent")
-    session.parent, session.cwd, session.host = (
-        _text(data, "parent"),
-        _text(data, "cwd"),
-        _text(data, "host"),
-    )
-    pid = data.get("pid")
-    session.pid = pid if isinstance(pid, int) else 0
-    session.pid_started = str(data.get("pid_started", ""))
-    return session
-
-
-def _request(row: tuple[Any, ...]) -> Request:
-    name, session, seq, opened_ts, opened, resolved_ts, resolved = row[:7]
-    delivered, tool, tier, verdict, call_payload, own_payload, start = row[7:]
-    data, answer = _object(opened), _object(resolved)
-    request = Request(name, session, seq)
-    request.call, request.seen = _text(data, "call"), _text(data, "seen")
-    request.tool = _text(data, "tool") or tool or ""
-    own, called = _object(own_payload), _object(call_payload)
-    request.args = own["args"] if "args" in own else called.get("args")
-    request.verdict = data["verdict"] if isinstance(data.get("verdict"), dict) else _object(verdict)
-    request.signature = _text(data, "signature") or _text(request.verdict, "signature")
-    request.tier = rows.TIERS.get(_text(data, "tier"), tier or 0)
-    pid = data.get("pid", _object(start).get("pid"))
-    request.pid = pid if isinstance(pid, int) else 0
-    deadline = data.get("deadline")
-    request.deadline = float(deadline) if isinstance(deadline, (int, float)) else None
-    request.opened_ts, request.resolved_ts = opened_ts, resolved_ts
-    request.resolution, request.by = _text(answer, "resolution"), _text(answer, "by")
-    request.note = _text(answer, "note")
-    request.delivered = delivered is not None
-    return request
+    return records.describe(session, rows.from_text(start) if start else {})
 
 
 def open_store(

@@ -29,14 +29,14 @@ _MODIFY, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x80, 0x100, 0x200
 
 
 class Wake:
-    """Tells when *version* gives another answer. One waiting thread at a time."""
+    """Tells when *version* gives another answer. For one thread."""
 
     __slots__ = ("_notify", "_path", "_pid", "_seen", "_version")
 
-    def __init__(self, path: str, version: Callable[[], tuple[int, int]]) -> None:
+    def __init__(self, path: str, version: Callable[[], tuple[int, int, int]]) -> None:
         self._path = path
         self._version = version
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
         self._notify = -1
         self._pid = 0
 
@@ -61,11 +61,9 @@ class Wake:
                 else:
                     return True
 
-    def close(self) -> None:
-        """Let go of the watch."""
+    def __del__(self) -> None:
         if self._notify >= 0 and self._pid == os.getpid():
             os.close(self._notify)
-        self._notify = -1
 
     def _moved(self) -> bool:
         try:
