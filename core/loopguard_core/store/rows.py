@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from json.scanner import make_scanner
 
 from loopguard_core.events import Event, dump, load
 from loopguard_core.store import schema
@@ -50,14 +49,14 @@ def _compact() -> Callable[[object], str]:
 
 
 _encode = _compact()
-_scan = make_scanner(json.JSONDecoder())
+_scan = json.JSONDecoder().raw_decode
 
 
 def from_text(text: str) -> Any:
     """The value of JSON that ``to_json`` wrote."""
     try:
-        return _scan(text, 0)[0]
-    except (ValueError, StopIteration, RecursionError):
+        return _scan(text)[0]
+    except (ValueError, RecursionError):
         return load(text)
 
 
