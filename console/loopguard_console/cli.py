@@ -52,10 +52,15 @@ class Commands(click.Group):
 )
 @click.pass_context
 def cli(ctx: click.Context, store_path: str | None) -> None:
-    """Watch AI agents call tools, see why the loop guard stops them, and let them go by hand."""
+    """Watch AI agents call tools, see why the loop guard stops them, and let them go by hand.
+
+    Without a command the console opens on the live store.
+    """
     ctx.obj = {"store": store_path}
     if ctx.invoked_subcommand is None:
-        ctx.invoke(click.Command("help", callback=lambda: click.echo(ctx.get_help())))
+        from loopguard_console.app import run_live
+
+        run_live(store_path)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -39,7 +39,11 @@ MARKS = (
 
 
 class Recording:
-    """The calls of one session, folded with *guard*, which belongs to the recording from here on."""
+    """The calls of one session, folded with *guard*, which belongs to the recording from here on.
+
+    ``keys``, ``tiers`` and ``outcomes`` (places in ``STATES``) have one entry a call. ``letters`` numbers
+    the keys that came again within a window, in the order in which they first did; ``asked_at`` has the last request about a call.
+    """
 
     def __init__(self, guard: Guard, events: Events | None = None, *, window: int = WINDOW) -> None:
         self.guard = guard
@@ -51,9 +55,12 @@ class Recording:
         self.tools: list[str] = []
         self.marks: list[Mark] = []
         self.requests: dict[str, Asked] = {}
+        self.asked_at: dict[int, Asked] = {}
         self.start: Event | None = None
         self.end: Event | None = None
         self.lost = 0
+        self.letters: dict[int, int] = {}
+        self._last_of: dict[int, int] = {}
         self.worst = Tier.ALLOW
         self._key_of: dict[tuple[str, str], int] = {}
         self._signature_of: dict[str, int] = {}
@@ -118,11 +125,12 @@ class Recording:
             self._end(event, verdict)
         elif event.type == "request_opened":
             row = self._open.get(event.text("call"), len(self) - 1)
-            self.requests[event.text("request")] = Asked(event.text("request"), row, event)
+            asked = Asked(event.text("request"), row, event)
+            self.requests[asked.request] = self.asked_at[row] = asked
         elif event.type == "request_resolved":
-            asked = self.requests.get(event.text("request"))
-            if asked is not None and asked.resolved is None:
-                asked.resolved, asked.resolved_seq = event, self.seq
+            known = self.requests.get(event.text("request"))
+            if known is not None and known.resolved is None:
+                known.resolved, known.resolved_seq = event, self.seq
         elif event.type in MARKS:
             self._mark(event)
 
@@ -161,7 +169,10 @@ class Recording:
             self._step += 1
         key = self._key(tool, event)
         self.keys.append(key)
-        self._counts.append(min(self._slide(key), 65_535))
+        count = self._slide(key)
+        if count > 1 and key not in self.letters:
+            self.letters[key] = len(self.letters)
+        self._counts.append(min(count, 65_535))
         self._before.append(verdict.tier)
         self._after.append(0)
         self.tiers.append(verdict.tier)
@@ -170,7 +181,9 @@ class Recording:
         released = ruling is not None and ruling.released
         self._flags.append(cause << 1 | released)
         self.outcomes.append(0)
-        self._sig.append(self._signature(verdict.signature))
+        signature = self._signature(verdict.signature)
+        self._last_of[signature] = row
+        self._sig.append(signature)
         self._ts.append(event.ts if event.ts is not None else float("nan"))
         self._duration.append(float("nan"))
         self._turns.append(self.turn)
@@ -254,6 +267,14 @@ class Recording:
         row.end_seq = self._ends[index]
         return row
 
+    def step_at(self, index: int) -> int:
+        """The assistant message to which a call belongs, by number."""
+        return self._steps[index]
+
+    def times(self, index: int, most: int) -> list[float]:
+        """When the last calls up to *index* started, at most *most*; unknown times are left out."""
+        return [ts for ts in self._ts[max(0, index + 1 - most) : index + 1] if ts == ts]
+
     def rows(self) -> Iterator[Row]:
         """All calls in order."""
         return (self.row(index) for index in range(len(self)))
@@ -290,6 +311,11 @@ class Recording:
             return self.args(self.keys.index(key))
         except ValueError:
             return None
+
+    def last_with(self, signature: str) -> int | None:
+        """The last call with a policy's *signature*, None where there is none."""
+        known = self._signature_of.get(signature)
+        return None if known is None else self._last_of.get(known)
 
     def verdicts(self, index: int) -> tuple[Verdict | None, Verdict | None]:
         """The verdict before a call and the one on its result: as recorded, else as the guard gives it."""

@@ -1,0 +1,242 @@
+"""Every action of the console as data: one table for keys, footer, help, palette and the manual.
+
+``where`` names the place in which the keys work: ``everywhere``, ``main`` (the live and the replay
+screen), ``live`` or ``replay`` (the main screen in that mode only), ``inbox``. ``danger`` marks what
+takes a second step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from textual.binding import Binding
+
+
+class Action(NamedTuple):
+    """One thing a person can do. ``keys`` as Textual names them; ``title`` stands in the footer."""
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    group: str
+    where: tuple[str, ...] = ("main",)
+    footer: bool = False
+    danger: bool = False
+
+
+DECIDE, CONTROL, MOVE, LOOK, PLAY, APP = (
+    "Decide",
+    "Control the agent",
+    "Move",
+    "Look",
+    "Step through",
+    "The console",
+)
+_BOTH = ("live", "inbox")
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "approve",
+        ("a",),
+        "approve",
+        "Let the waiting call run once. It leaves no mark on the counters: the next identical call is asked about again.",
+        DECIDE,
+        _BOTH,
+        footer=True,
+    ),
+    Action(
+        "deny",
+        ("d",),
+        "deny",
+        "Refuse the waiting call. A note, if you write one, becomes the tool's result.",
+        DECIDE,
+        _BOTH,
+        footer=True,
+    ),
+    Action(
+        "override",
+        ("o",),
+        "override…",
+        "Let this signature, this tool or the session run for a number of calls, for minutes, until the result changes or for this turn.",
+        DECIDE,
+        _BOTH,
+        footer=True,
+        danger=True,
+    ),
+    Action(
+        "modify",
+        ("m",),
+        "modify…",
+        "Change the arguments of the waiting call and let it run.",
+        DECIDE,
+        _BOTH,
+    ),
+    Action(
+        "mark",
+        ("space",),
+        "mark",
+        "Mark this request, so that approve and deny answer all that are marked.",
+        DECIDE,
+        ("inbox",),
+        footer=True,
+    ),
+    Action(
+        "reset",
+        ("r",),
+        "reset",
+        "Set the count of this signature back to nothing, and lift a stop that it caused.",
+        CONTROL,
+        _BOTH,
+        footer=True,
+    ),
+    Action(
+        "halt",
+        ("x",),
+        "halt…",
+        "Stop the agent: every further call of this turn, or of the session, is refused until you resume.",
+        CONTROL,
+        _BOTH,
+        footer=True,
+        danger=True,
+    ),
+    Action(
+        "resume", ("u",), "resume", "Lift a halt, yours or the guard's.", CONTROL, ("live",), True
+    ),
+    Action(
+        "grants",
+        ("O",),
+        "grants…",
+        "The overrides in force with what is left of each; revoke one.",
+        CONTROL,
+        ("live",),
+    ),
+    Action("down", ("j", "down"), "down", "The next line.", MOVE, ("main", "inbox")),
+    Action("up", ("k", "up"), "up", "The line before.", MOVE, ("main", "inbox")),
+    Action("page_down", ("pagedown", "ctrl+d"), "page down", "A page further.", MOVE),
+    Action("page_up", ("pageup", "ctrl+u"), "page up", "A page back.", MOVE),
+    Action("first", ("g", "home"), "first", "The first call.", MOVE),
+    Action("last", ("G", "end"), "last", "The last call; in a live session, follow it.", MOVE),
+    Action("step", ("right_square_bracket",), "step", "One call further.", PLAY, footer=True),
+    Action("back", ("left_square_bracket",), "back", "One call back.", PLAY, footer=True),
+    Action(
+        "next_tier",
+        ("e",),
+        "next tier",
+        "The next call at which the guard's tier changes.",
+        PLAY,
+        footer=True,
+    ),
+    Action("previous_tier", ("E",), "previous tier", "The tier change before.", PLAY),
+    Action("next_failure", ("exclamation_mark",), "next failure", "The next call that failed or was refused.", PLAY),
+    Action("play", ("space",), "play", "Play or pause the recording.", PLAY, ("replay",), True),
+    Action("faster", ("plus",), "faster", "Play at twice the speed.", PLAY, ("replay",)),
+    Action("slower", ("minus",), "slower", "Play at half the speed.", PLAY, ("replay",)),
+    Action(
+        "follow",
+        ("F",),
+        "follow",
+        "Stay on the newest call as it comes, or stop doing so.",
+        MOVE,
+        ("live",),
+        footer=True,
+    ),
+    Action(
+        "waiting",
+        ("w",),
+        "next waiting",
+        "Go to the next request that waits, in whatever session.",
+        MOVE,
+        ("live",),
+    ),
+    Action("fold", ("enter",), "open", "Open or close a folded run of calls; in the inbox, go to the call that waits.", LOOK, ("main", "inbox")),
+    Action("fold_all", ("z",), "fold", "Fold runs of equal calls and cycles, or show every call.", LOOK),
+    Action("search", ("slash",), "search", "Search tools, arguments and outcomes.", LOOK, footer=True),
+    Action("next_hit", ("n",), "next hit", "The next hit of the search.", LOOK),
+    Action("previous_hit", ("N",), "previous hit", "The hit before.", LOOK),
+    Action("pager", ("v",), "view", "The call with its full arguments and result in a pager.", LOOK),
+    Action("copy", ("y",), "copy", "Copy the call's arguments to the clipboard.", LOOK),
+    Action("sessions", ("s",), "sessions", "Show the list of sessions and go there; again: back to the chain.", LOOK, footer=True),
+    Action("next_session", ("J",), "next session", "The next session in the list.", MOVE),
+    Action("previous_session", ("K",), "previous session", "The session before it.", MOVE),
+    Action("inbox", ("i",), "inbox", "All requests that wait, of every session.", LOOK, ("live",), True),
+    Action("mute", ("M",), "mute", "Ring the bell when something starts to wait, or keep quiet.", APP, ("live", "inbox")),
+    Action("back_to_chain", ("escape",), "close", "Back to the chain.", APP, ("inbox", "main")),
+    Action("help", ("question_mark", "f1"), "help", "What the keys do and what the words mean.", APP, ("everywhere",), True),
+    Action("command_palette", ("ctrl+p",), "palette", "Find an action by its name.", APP, ("everywhere",), True),
+    Action("quit", ("q",), "quit", "Leave the console. Agents go on; what waits, waits on.", APP, ("everywhere",), True),
+)  # fmt: skip
+
+BY_ID = {action.id: action for action in ACTIONS}
+
+_DISPLAY = {
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "exclamation_mark": "!",
+    "question_mark": "?",
+    "slash": "/",
+    "plus": "+",
+    "minus": "-",
+    "escape": "Esc",
+    "enter": "Enter",
+    "space": "Space",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "down": "↓",
+    "up": "↑",
+    "home": "Home",
+    "end": "End",
+    "f1": "F1",
+}
+
+
+def shown_key(key: str) -> str:
+    """A key as a person reads it on the keyboard."""
+    if key.startswith("ctrl+"):
+        return "^" + key[5:].upper()
+    return _DISPLAY.get(key, key)
+
+
+def keys_of(action: Action) -> str:
+    """All keys of an action, as a person reads them."""
+    return " ".join(shown_key(key) for key in action.keys)
+
+
+def bindings(*places: str) -> list[Binding]:
+    """The Textual bindings of all actions of the given places, in the table's order."""
+    return [
+        Binding(
+            ",".join(action.keys),
+            action.id,
+            action.title,
+            show=action.footer,
+            key_display=shown_key(action.keys[0]),
+            tooltip=action.help,
+            id=action.id,
+        )
+        for action in ACTIONS
+        if set(places) & set(action.where)
+    ]
+
+
+def actions_of(*places: str) -> list[Action]:
+    """The actions of the given places and those that work everywhere."""
+    wanted = {*places, "everywhere"}
+    return [action for action in ACTIONS if wanted & set(action.where)]
+
+
+def groups(actions: list[Action]) -> dict[str, list[Action]]:
+    """Actions by group, both in the table's order."""
+    out: dict[str, list[Action]] = {}
+    for action in actions:
+        out.setdefault(action.group, []).append(action)
+    return out
+
+
+def key_table() -> str:
+    """The table of keys for the manual, in Markdown."""
+    lines = ["| Key | Action | What it does | Where |", "|---|---|---|---|"]
+    for action in ACTIONS:
+        keys = " ".join(f"`{shown_key(key)}`" for key in action.keys)
+        lines.append(f"| {keys} | {action.title} | {action.help} | {', '.join(action.where)} |")
+    return "\n".join(lines) + "\n"

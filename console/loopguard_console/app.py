@@ -1,0 +1,285 @@
+"""The console: composes the screens, routes messages, owns the feed."""
+
+from __future__ import annotations
+
+import os
+import pydoc
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from loopguard_console.actions import BY_ID, actions_of, bindings
+from loopguard_console.deciding import Decider
+from loopguard_console.desk import Desk
+from loopguard_console.errors import Refused
+from loopguard_console.feed import Batch, Feed
+from loopguard_console.guards import guard_of
+from loopguard_console.render import safe
+from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.help import Help
+from loopguard_console.screens.inbox import InboxScreen
+from loopguard_console.screens.main import MainScreen
+from loopguard_console.themes import DARK, THEMES, letter_variables
+from loopguard_console.widgets.sessions import session_title
+from loopguard_core.calls import ListEvents, StoreEvents
+from loopguard_core.config import Config
+from loopguard_core.events import Event, expand
+from loopguard_core.inside import inside_agent
+from loopguard_core.store.contract import Request, StoreError
+from loopguard_core.store.sqlite import open_store
+
+
+class Arrived(Message):
+    """A batch of the feed."""
+
+    def __init__(self, batch: Batch) -> None:
+        super().__init__()
+        self.batch = batch
+
+
+class ConsoleApp(App[None]):
+    """One console, live on a store or on a recording.
+
+    *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
+    function that takes batches. *decider* carries decisions out; where there is
+    none, *why_not* says why.
+    """
+
+    TITLE = "loopguard"
+    CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "screens/screens.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("everywhere")]
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        source: str,
+        feed_of: Callable[[Callable[[Batch], None]], Feed] | None = None,
+        decider: Decider | None = None,
+        why_not: str = "This is a recording: there is nothing to decide.",
+        theme: str = "",
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.source = source
+        self.decider = decider
+        self.why_not = why_not
+        self.muted = False
+        self._start_theme = theme or os.environ.get("TEXTUAL_THEME", "")
+        self._feed = None if feed_of is None else feed_of(self._post)
+        self._loading = False
+        self._rung: set[str] = set()
+        self._wanted: set[str] = set()
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        theme = self.get_theme(self.theme)
+        return letter_variables(theme is None or theme.dark)
+
+    def on_mount(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        known = self._start_theme in self.available_themes
+        self.theme = self._start_theme if known else DARK.name
+        self.push_screen(MainScreen())
+        if self._feed is not None:
+            self._feed.start()
+
+    def on_unmount(self) -> None:
+        if self._feed is not None:
+            self._feed.stop()
+            self._feed.join(2.0)
+
+    # -- the feed ----------------------------------------------------------------------------------
+
+    def _post(self, batch: Batch) -> None:
+        self.post_message(Arrived(batch))
+
+    def on_arrived(self, message: Arrived) -> None:
+        """Take a batch in and draw it; then the feed may go on."""
+        batch = message.batch
+        self.desk.take(batch)
+        self._loading = batch.more
+        self._ring()
+        self._want()
+        self._redraw()
+        if self._feed is not None:
+            self.call_after_refresh(self._feed.taken)
+
+    def _want(self) -> None:
+        current = self.desk.current
+        if self._feed is None or not current or current in self._wanted:
+            return
+        view = self.desk.views.get(current)
+        self._wanted.add(current)
+        self._feed.want(current, 0 if view is None else view.recording.seq)
+
+    def _ring(self) -> None:
+        """Say it when something starts to wait: bell and title, once a request."""
+        waiting = {r.request for r in self.desk.waiting if not r.resolution}
+        if waiting - self._rung and not self.muted:
+            self.bell()
+        self._rung = waiting
+        self._title(len(waiting))
+
+    def _title(self, waiting: int) -> None:
+        words = f"loopguard: {waiting} waiting" if waiting else "loopguard"
+        if words != self.title:
+            self.title = words
+            if self._driver is not None and not self.is_headless:
+                self._driver.write(f"\x1b]2;{words}\x07")
+
+    def _redraw(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, DecidingScreen):
+                screen.redraw()
+
+    # -- for the screens ---------------------------------------------------------------------------
+
+    def loading(self, session: str) -> bool:
+        """True while older events of the session on the screen are still being read."""
+        return self._loading and session == self.desk.current
+
+    def title_of(self, session: str) -> str:
+        """What a person calls a session."""
+        known = self.desk.session(session)
+        return safe(session, 40) if known is None else session_title(known, 40)
+
+    def select(self, session: str) -> None:
+        """Put a session on the screen."""
+        if not session:
+            return
+        for old in self.desk.select(session):
+            self._wanted.discard(old)
+            if self._feed is not None:
+                self._feed.forget(old)
+        self._want()
+        self._redraw()
+
+    def go_to(self, request: Request) -> None:
+        """Put a waiting request on the screen, selected."""
+        self.select(request.session)
+        view = self.desk.view
+        asked = None if view is None else view.recording.requests.get(request.request)
+        if view is not None and asked is not None:
+            view.following = False
+            view.go(asked.row, reveal=True)
+        self._redraw()
+
+    def say(self, text: str, bad: bool) -> None:
+        """One line to the person: what came of a decision."""
+        self.notify(safe(text), severity="error" if bad else "information", markup=False)
+
+    def page(self, text: str) -> None:
+        """Show *text*, which is safe, in the person's pager."""
+        with self.suspend():
+            pydoc.pager(text)
+        self.refresh()
+
+    # -- actions that work everywhere --------------------------------------------------------------
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        places = ("inbox",) if isinstance(screen, InboxScreen) else self._places()
+        for action in actions_of(*places):
+            if action.id not in ("command_palette", "quit", "help"):
+                run = getattr(screen, f"action_{action.id}", None)
+                if run is not None:
+                    yield SystemCommand(action.title.capitalize(), action.help, run)
+
+    def _places(self) -> tuple[str, ...]:
+        return ("main", "live" if self.desk.live else "replay")
+
+    def action_help(self) -> None:
+        """The keys of this screen and the words."""
+        if isinstance(self.screen, DecidingScreen):
+            places = ("inbox",) if isinstance(self.screen, InboxScreen) else self._places()
+            self.push_screen(Help(*places))
+
+    def action_mute(self) -> None:
+        """Ring when something starts to wait, or keep quiet."""
+        self.muted = not self.muted
+        self.notify("Quiet from now on." if self.muted else BY_ID["mute"].help, markup=False)
+        self._redraw()
+
+
+# -- starting --------------------------------------------------------------------------------------
+
+
+class _CalmEvents(StoreEvents):
+    """Events of a store that may fail while they are drawn: then there are none to show."""
+
+    def after(self, seq: int, limit: int) -> list[Event]:
+        try:
+            return super().after(seq, limit)
+        except StoreError:
+            return []
+
+
+def live_app(store_path: str | None = None, *, read_only: bool = False) -> ConsoleApp:
+    """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
+    store = open_store(store_path)
+    inside = inside_agent(store)
+    why_not = "This console only watches."
+    if inside:
+        why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
+    desk = Desk(
+        live=True,
+        guard_of=lambda start: guard_of(start, unique=True),
+        events_of=lambda session: _CalmEvents(store, session),
+    )
+    return ConsoleApp(
+        desk,
+        source=store.place,
+        feed_of=lambda post: Feed(
+            lambda: open_store(store_path), post, host=os.uname().nodename, beats=not inside
+        ),
+        decider=None if inside or read_only else Decider(store),
+        why_not=why_not,
+    )
+
+
+def replay_app(events: Iterable[Event], *, title: str, config: Config | None = None) -> ConsoleApp:
+    """The console on a recording: events as they stand in a file, of one session or several."""
+    desk = Desk(
+        live=False,
+        guard_of=lambda start: guard_of(start, config=config),
+        events_of=lambda session: ListEvents(),
+    )
+    sessions: dict[str, list[Event]] = {}
+    for _, event in expand(events):
+        sessions.setdefault(event.session, []).append(event)
+    for session, its in sessions.items():
+        desk.append(session, its)
+    desk.settle()
+    return ConsoleApp(desk, source=title)
+
+
+def _needs_terminal() -> None:
+    """Raises ``Refused`` where there is no terminal to draw on."""
+    if not (
+        sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
+    ):
+        raise Refused(
+            "the console needs a terminal; sessions, show, pending and status work without one"
+        )
+
+
+def run_live(store_path: str | None = None) -> None:
+    """Open the console on the live store and stay until the person leaves."""
+    _needs_terminal()
+    live_app(store_path).run()
+
+
+def run_replay(events: Iterable[Event], *, title: str, config: Config | None = None) -> None:
+    """Open the console on a recording and stay until the person leaves."""
+    _needs_terminal()
+    replay_app(events, title=title, config=config).run()

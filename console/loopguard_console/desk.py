@@ -1,0 +1,164 @@
+"""What the console knows: sessions, what waits, and the chains that are open. No Textual in here.
+
+Fed by batches in a live console and once in a replay; the screens only look at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopguard_console.feed import Batch
+from loopguard_console.view import View
+from loopguard_core.calls import Events
+from loopguard_core.events import Event
+from loopguard_core.guard import Guard
+from loopguard_core.replay import Recording
+from loopguard_core.store.contract import Request, Session
+
+OPEN_VIEWS = 8  # chains kept in memory besides the one on the screen
+
+
+class Desk:
+    """The state behind every screen.
+
+    *guard_of* makes the guard for a session from its first event (None where nothing is known);
+    *events_of* says where the session's events are read again.
+    """
+
+    def __init__(
+        self,
+        *,
+        live: bool,
+        guard_of: Callable[[Event | None], Guard],
+        events_of: Callable[[str], Events],
+    ) -> None:
+        self.live = live
+        self.now = 0.0
+        self.current = ""
+        self.sessions: list[Session] = []
+        self.state: dict[str, str] = {}
+        self.waiting: list[Request] = []
+        self.views: dict[str, View] = {}
+        self.error = ""
+        self.loaded = not live
+        self._guard_of = guard_of
+        self._events_of = events_of
+
+    # -- feeding -----------------------------------------------------------------------------------
+
+    def take(self, batch: Batch) -> None:
+        """Take a batch of the feed in."""
+        self.now = batch.now
+        self.error = batch.error
+        if batch.error:
+            return
+        self.loaded = True
+        self.sessions = list(batch.sessions)
+        self.state = batch.state
+        self.waiting = sorted(batch.waiting, key=lambda r: (-r.tier, r.opened_ts or 0.0, r.seq))
+        for session, events in batch.events.items():
+            self.append(session, list(events))
+        if not self.current and self.sessions:
+            self.current = self.tree()[0][1].session
+
+    def append(self, session: str, events: list[Event]) -> None:
+        """Further events of one session."""
+        view = self.views.get(session)
+        if view is None:
+            first = next((e for e in events if e.type == "session_start"), None)
+            recording = Recording(self._guard_of(first), self._events_of(session))
+            recording.session = session
+            view = self.views[session] = View(recording, live=self.live)
+        view.append(events)
+
+    def settle(self) -> None:
+        """List the sessions of the recordings that were appended; the last one's worst is shown first."""
+        for name, view in self.views.items():
+            recording = view.recording
+            session = Session(name)
+            start = recording.start
+            if start is not None:
+                session.agent, session.parent = start.text("agent"), start.text("parent")
+            session.calls, session.worst = len(recording), int(recording.worst)
+            self.sessions.append(session)
+            view.go(0)
+        self.sessions.sort(key=lambda s: bool(s.parent))
+        self.current = self.sessions[0].session if self.sessions else ""
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View | None:
+        """The chain on the screen, None until its first events are there."""
+        return self.views.get(self.current)
+
+    def session(self, name: str) -> Session | None:
+        """What is known of a session."""
+        return next((s for s in self.sessions if s.session == name), None)
+
+    def tree(self) -> list[tuple[int, Session]]:
+        """Sessions with their depth: children below their parents, waiting and worst first."""
+        known = {s.session for s in self.sessions}
+        below: dict[str, list[Session]] = {}
+        for session in self.sessions:
+            parent = session.parent if session.parent in known else ""
+            below.setdefault("" if parent == session.session else parent, []).append(session)
+        out: list[tuple[int, Session]] = []
+        seen: set[str] = set()
+        todo = [(0, s) for s in reversed(self._sorted(below.get("", [])))]
+        while todo:
+            depth, session = todo.pop()
+            if session.session in seen:
+                continue
+            seen.add(session.session)
+            out.append((depth, session))
+            children = self._sorted(below.get(session.session, []))
+            todo.extend((depth + 1, child) for child in reversed(children))
+        return out
+
+    def _sorted(self, sessions: list[Session]) -> list[Session]:
+        if not self.live:
+            return sessions
+        order = {"live": 0, "quiet": 1, "lost": 2, "ended": 3}
+        return sorted(
+            sessions,
+            key=lambda s: (
+                -min(s.waiting, 1),
+                order.get(self.state.get(s.session, ""), 9),
+                -(s.first_ts or 0.0),
+                s.session,
+            ),
+        )
+
+    def request(self, name: str) -> Request | None:
+        """A waiting request by its id."""
+        return next((r for r in self.waiting if r.request == name), None)
+
+    # -- choosing ----------------------------------------------------------------------------------
+
+    def select(self, session: str) -> list[str]:
+        """Put a session on the screen; the chains that are to be forgotten."""
+        self.current = session
+        if session in self.views:
+            self.views[session] = self.views.pop(session)
+        if not self.live:
+            return []
+        old = [name for name in self.views if name != session][:-OPEN_VIEWS]
+        for name in old:
+            del self.views[name]
+        return old
+
+    def neighbour(self, by: int) -> str:
+        """The session *by* places further in the list (around the end)."""
+        names = [s.session for _, s in self.tree()]
+        if not names:
+            return ""
+        at = names.index(self.current) if self.current in names else 0
+        return names[(at + by) % len(names)]
+
+    def next_waiting(self, after: str) -> Request | None:
+        """The waiting request after *after* in the inbox's order, around the end."""
+        if not self.waiting:
+            return None
+        ids = [r.request for r in self.waiting]
+        return self.waiting[(ids.index(after) + 1) % len(ids) if after in ids else 0]

@@ -1,0 +1,162 @@
+"""From the store to the screen: one thread reads, and posts at most one frozen batch at a time.
+
+While the screen is busy with a batch nothing further is read for it, so the queue never grows; what was
+written meanwhile comes with the next batch. The thread also says that a console is attached and tidies up
+after agents that died.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from loopguard_core import escape
+from loopguard_core.events import Event
+from loopguard_core.processes import alive
+from loopguard_core.store.contract import Request, Session, Store, StoreError
+
+TICK = 0.05  # seconds between looks while things happen
+IDLE = 1.0  # seconds between looks while nothing does
+BEAT = 2.0  # seconds between beats
+CHUNK = 500  # events of one session in a batch
+QUIET = 60.0  # seconds without an event after which a living agent is called quiet
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What changed since the batch before. ``state``: session -> live, quiet, lost or ended.
+
+    ``events`` has at most ``CHUNK`` events a session; ``more`` says that there are more to come.
+    """
+
+    now: float
+    sessions: tuple[Session, ...] = ()
+    state: dict[str, str] = field(default_factory=dict)
+    waiting: tuple[Request, ...] = ()
+    events: dict[str, tuple[Event, ...]] = field(default_factory=dict)
+    more: bool = False
+    error: str = ""
+
+
+def liveness(session: Session, now: float, host: str) -> str:
+    """Whether a session is live, quiet, lost or ended: from its last event and its process.
+
+    A process on another host cannot be looked at, so there only time tells; a long call is not lost
+    while its process lives.
+    """
+    if session.ended:
+        return "ended"
+    quiet = session.last_ts is None or now - session.last_ts > QUIET
+    if session.pid and session.host in ("", host) and not alive(session.pid, session.pid_started):
+        return "lost"
+    return "quiet" if quiet else "live"
+
+
+class Feed(threading.Thread):
+    """The reader. *beats*: say that a person can be asked here. *post* is called in this thread and must hand the batch over without blocking."""
+
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        post: Callable[[Batch], None],
+        *,
+        host: str,
+        beats: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(name="feed", daemon=True)
+        self._open_store = open_store
+        self._post = post
+        self._host = host
+        self._beats = beats
+        self._clock = clock
+        self._taken = threading.Event()
+        self._taken.set()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._wanted: dict[str, int] = {}
+        self._beaten = 0.0
+
+    # -- from the screen ---------------------------------------------------------------------------
+
+    def want(self, session: str, after: int) -> None:
+        """Send the events of *session* from number *after* on, in further batches too."""
+        with self._lock:
+            self._wanted[session] = after
+
+    def forget(self, session: str) -> None:
+        """Send no more events of *session*."""
+        with self._lock:
+            self._wanted.pop(session, None)
+
+    def taken(self) -> None:
+        """The screen has shown the last batch and is ready for the next."""
+        self._taken.set()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self._stop.set()
+        self._taken.set()
+
+    # -- the thread --------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        store: Store | None = None
+        while not self._stop.is_set():
+            try:
+                if store is None:
+                    store = self._open_store()
+                self._watch(store)
+            except StoreError as error:
+                self._send(Batch(self._clock(), error=str(error)))
+                if store is not None:
+                    store.close()
+                    store = None
+                self._stop.wait(IDLE)
+        if store is not None:
+            store.close()
+
+    def _watch(self, store: Store) -> None:
+        more = True
+        looked = 0.0
+        while not self._stop.is_set():
+            if not more:
+                store.changed(IDLE)
+            now = self._clock()
+            if self._beats and (now - self._beaten >= BEAT or now < self._beaten):
+                self._beaten = now
+                store.beat(now)
+            batch = self._batch(store, now)
+            more = batch.more
+            self._send(batch)
+            pause = TICK - (time.monotonic() - looked)
+            if pause > 0 and not more:
+                self._stop.wait(pause)
+            looked = time.monotonic()
+
+    def _batch(self, store: Store, now: float) -> Batch:
+        sessions = tuple(store.sessions())
+        waiting = tuple(escape.waiting(store, now))
+        with self._lock:
+            wanted = dict(self._wanted)
+        events: dict[str, tuple[Event, ...]] = {}
+        more = False
+        for session, after in wanted.items():
+            read = store.read(session, after=after, limit=CHUNK)
+            if read:
+                events[session] = tuple(read)
+                more = more or len(read) == CHUNK
+        with self._lock:
+            for session, batch in events.items():
+                if self._wanted.get(session) == wanted[session]:
+                    self._wanted[session] = batch[-1].seq
+        state = {s.session: liveness(s, now, self._host) for s in sessions}
+        return Batch(now, sessions, state, waiting, events, more)
+
+    def _send(self, batch: Batch) -> None:
+        self._taken.wait()
+        if not self._stop.is_set():
+            self._taken.clear()
+            self._post(batch)

@@ -1,0 +1,171 @@
+"""The window made visible: the strip of the last calls, counters against thresholds, tiers over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from textual.content import Content
+
+from loopguard_console.render import pad, safe, signature_label, span, tier_letter
+from loopguard_console.view import View
+from loopguard_core.calls import Row
+from loopguard_core.verdict import Count, Tier
+
+_SPARKS = "▁▂▃▄▅▆▇█"
+_TIERS = ("$text-muted", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
+
+
+def letter_of(view: View, key: int) -> tuple[str, str]:
+    """The letter of a key that came again and its colour; a dot for one that did not."""
+    number = view.recording.letters.get(key)
+    if number is None:
+        return "·", "$text-muted"
+    return chr(65 + number % 26), f"bold $letter-{number % 8}"
+
+
+def strip(view: View, width: int) -> Content:
+    """The last calls up to the cursor: equal ones have the same letter and colour."""
+    keys = view.recording.window_at(view.cursor)
+    gap = " " if width >= 2 * view.recording.window + 12 else ""
+    parts: list[tuple[str, str]] = []
+    for position, key in enumerate(keys):
+        letter, style = letter_of(view, key)
+        here = position == len(keys) - 1
+        parts.append((f"{letter}", f"{style} underline" if here else style))
+        parts.append((gap, ""))
+    missing = view.recording.window - len(keys)
+    parts.append(("‥" * 0 + ("  " if gap else " ") * missing, ""))
+    return Content.assemble(*parts)
+
+
+def legend(view: View, width: int, most: int) -> list[Content]:
+    """A line for each call that stands more than once in the window, the most frequent first."""
+    keys = view.recording.window_at(view.cursor)
+    total = view.recording.window
+    lines = []
+    for key, times in Counter(keys).most_common(most):
+        if times < 2:
+            break
+        letter, style = letter_of(view, key)
+        tally = f" {times} of the last {total}" if width >= 60 else f" {times}/{total}"
+        bar = min(times, 20, max(4, width - 36))
+        room = max(8, width - bar - len(tally) - 4)
+        label = signature_label(view.recording.tools[key], view.recording.args_of_key(key), room)
+        lines.append(
+            Content.assemble(
+                (f"{letter} ", style),
+                (pad(label, room), ""),
+                ("▇" * bar, style),
+                (tally, "$text-muted"),
+            )
+        )
+    return lines
+
+
+def counter_lines(view: View, width: int, most: int) -> list[Content]:
+    """The policy's counters nearest to their next threshold: bar, count, and what comes at which count."""
+    counts = [c for c in view.guard.counts() if c.count > 0]
+    current = view.recording.row(view.cursor) if view.cursor >= 0 else None
+    counts.sort(key=lambda c: _urgency(c, current))
+    return [_counter(view, count, width) for count in counts[:most]]
+
+
+def _urgency(count: Count, row: Row | None) -> tuple[float, ...]:
+    about = row is not None and count.key in (row.signature, row.tool)
+    top = max(count.thresholds.values(), default=0)
+    return (0.0 if about else 1.0, -(count.count / top if top else 0.0), -float(count.count))
+
+
+def _counter(view: View, count: Count, width: int) -> Content:
+    marks = sorted((at, tier) for tier, at in count.thresholds.items())
+    top = max([at for at, _ in marks] + [count.count])
+    cells = max(6, min(24, width // 4))
+    filled = round(cells * min(count.count, top) / top) if top else 0
+    bar: list[tuple[str, str]] = []
+    at_cell = {min(cells - 1, max(0, round(cells * at / top) - 1)): tier for at, tier in marks}
+    for cell in range(cells):
+        tier = at_cell.get(cell)
+        if tier is not None:
+            bar.append((tier_letter(tier), _TIERS[tier] if cell < filled else _faint(tier)))
+        else:
+            bar.append(
+                (
+                    "█" if cell < filled else "░",
+                    _TIERS[count.tier] if cell < filled else "$text-disabled",
+                )
+            )
+    coming = count.next
+    words = f" {count.count}"
+    if coming is not None:
+        words += f"  {coming[0].word} at {coming[1]}"
+    elif marks:
+        words += "  at its limit"
+    room = max(8, width - cells - 22)
+    return Content.assemble(
+        (pad(_label(view, count, room), room) + " ", ""),
+        *bar,
+        (words, _TIERS[count.tier] if count.tier else ""),
+    )
+
+
+def _faint(tier: Tier) -> str:
+    return ("$text-muted", "$text-warning", "$text-error", "$text-error")[tier]
+
+
+def _label(view: View, count: Count, room: int) -> str:
+    what = safe(count.detector)
+    row = view.recording.last_with(count.key)
+    if row is None:
+        return f"{safe(count.tool, max(4, room - len(what) - 3))} · {what}"
+    side = max(8, room - len(what) - 3)
+    recording = view.recording
+    label = signature_label(recording.tools[recording.keys[row]], recording.args(row), side)
+    return f"{label} · {what}"
+
+
+def timeline(view: View, width: int) -> Content:
+    """The worst tier of each stretch of the session, with the cursor's place underlined."""
+    tiers = view.recording.tiers
+    total = len(tiers)
+    cells = max(1, min(width, total))
+    parts = []
+    for cell in range(cells):
+        first, last = cell * total // cells, (cell + 1) * total // cells
+        stretch = tiers[first : max(last, first + 1)]
+        tier = next((t for t in (3, 2, 1) if stretch.find(t) >= 0), 0)
+        here = first <= view.cursor < max(last, first + 1)
+        parts.append((tier_letter(tier), _TIERS[tier] + (" underline" if here else "")))
+    return Content.assemble(*parts)
+
+
+def sparkline(values: list[int]) -> str:
+    """Numbers as a row of bars."""
+    top = max(values, default=0)
+    return "".join(_SPARKS[min(7, 8 * v // (top + 1))] if v else " " for v in values)
+
+
+def rate(view: View, cells: int) -> tuple[str, float | None]:
+    """Calls per stretch of time up to the cursor as a sparkline, and the seconds it spans."""
+    times = view.recording.times(view.cursor, 600)
+    if len(times) < 2 or times[-1] <= times[0]:
+        return "", None
+    length = times[-1] - times[0]
+    buckets = [0] * cells
+    for ts in times:
+        buckets[min(cells - 1, int(cells * (ts - times[0]) / length))] += 1
+    return sparkline(buckets), length
+
+
+def cost(view: View) -> str:
+    """What the repetition at the cursor has cost since it first came again, in words; empty for none."""
+    recording = view.recording
+    if view.cursor < 0 or recording.row(view.cursor).count < 2:
+        return ""
+    first = recording.first_of_streak(view.cursor)
+    key = recording.keys[view.cursor]
+    again = sum(1 for k in recording.keys[first : view.cursor + 1] if k == key) - 1
+    began, now = recording.row(first).ts, recording.row(view.cursor).ts
+    words = f"{again} repeat" + ("s" if again != 1 else "")
+    if began is not None and now is not None and now > began:
+        words += f" in {span(now - began)}"
+    return words

@@ -1,0 +1,69 @@
+"""What stands between the calls, in words."""
+
+from __future__ import annotations
+
+from loopguard_console.render import span
+from loopguard_core.events import Event
+
+
+def mark_words(event: Event) -> tuple[str, str, str]:
+    """Who speaks, what was said, and the style of it. The words are foreign text still."""
+    data = event.data
+    by = event.text("by")
+    note = f": {event.text('note')}" if event.text("note") else ""
+    match event.type:
+        case "user_message":
+            return "▶ you", event.text("text") or "a new message", "p-accent"
+        case "turn_start":
+            return "▶ turn", event.text("reason"), "p-accent"
+        case "session_end":
+            return "■ ended", event.text("reason"), "p-dim"
+        case "grant":
+            return "✓ granted", grant_words(event) + note, "p-ok"
+        case "revoke":
+            return "✗ revoked", event.text("grant"), "p-dim"
+        case "reset":
+            return "↺ reset", (event.text("key") or "every count") + note, "p-ok"
+        case "halt":
+            return (
+                "■ halted",
+                f"the {event.text('scope') or 'turn'} by {by or 'a human'}{note}",
+                "p-halt",
+            )
+        case "resume":
+            return "▶ resumed", f"by {by or 'a human'}{note}", "p-ok"
+        case "gap":
+            return (
+                "? gap",
+                f"{data.get('count')} events could not be written {event.text('reason')}",
+                "p-error",
+            )
+        case "breakpoint":
+            return "● breakpoint", event.text("expression"), "p-accent"
+        case "label":
+            return "◆ label", event.text("text"), "p-accent"
+        case "note":
+            return "◆ note", event.text("text"), "p-accent"
+        case _:
+            return event.type, event.text("text"), "p-dim"
+
+
+def grant_words(event: Event) -> str:
+    """What a grant allows: ``search for 3 calls``."""
+    data = event.data
+    key = event.text("key")
+    scope = event.text("scope")
+    what = {"session": "everything", "tool": key}.get(scope, key.rpartition(":")[0] or key)
+    parts = [what]
+    budget = data.get("budget")
+    if isinstance(budget, int):
+        parts.append(f"for {budget} call" + ("s" if budget != 1 else ""))
+    expires = data.get("expires")
+    if isinstance(expires, (int, float)) and event.ts is not None:
+        parts.append(f"for {span(float(expires) - event.ts)}")
+    until = event.text("until")
+    if until:
+        parts.append(
+            {"result": "until the result changes", "turn": "for this turn"}.get(until, until)
+        )
+    return " ".join(parts)

@@ -1,0 +1,257 @@
+"""Deciding, the same on every screen: only what was seen, never under a key meant for something else."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from textual import events, work
+from textual.screen import Screen
+
+from loopguard_console.arming import Arming
+from loopguard_console.deciding import Permission
+from loopguard_console.render import signature_label
+from loopguard_console.screens.dialogs import Answer, Choice, Dialog
+from loopguard_console.screens.modify import Modify
+from loopguard_core.escape import DecisionError
+from loopguard_core.store.contract import Request, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopguard_console.app import ConsoleApp
+    from loopguard_console.deciding import Decider
+
+NOTES = (
+    "Stop repeating this; the answer will not change. Use what you have.",
+    "This does not exist. List the folder first.",
+    "Ask me before you try again.",
+    "Try another approach.",
+)
+_BUDGETS = (1, 3, 10, 30, None)
+_MINUTES = (None, 5, 30, 120)
+_UNTIL = ("", "result", "turn")
+
+
+class DecidingScreen(Screen[None]):
+    """A screen with something to decide on. Subclasses say what is selected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arming = Arming()
+
+    @property
+    def console_app(self) -> ConsoleApp:
+        """The app, by its own type."""
+        return cast("ConsoleApp", self.app)
+
+    # -- what subclasses say -----------------------------------------------------------------------
+
+    def selected(self) -> Request | None:
+        """The waiting request that is selected and on the screen."""
+        raise NotImplementedError
+
+    def marked(self) -> list[Request]:
+        """Requests that were marked for one answer."""
+        return []
+
+    def subject(self) -> tuple[str, str, str, str] | None:
+        """Session, tool, signature and label of what is selected, waiting or not."""
+        request = self.selected()
+        if request is None:
+            return None
+        label = signature_label(request.tool, request.args, 50)
+        return request.session, request.tool, request.signature, label
+
+    def redraw(self) -> None:
+        """Draw what depends on the selection."""
+        raise NotImplementedError
+
+    # -- arming ------------------------------------------------------------------------------------
+
+    def look(self) -> bool:
+        """Tell the arming what is on the screen; True where deciding keys count."""
+        request = self.selected()
+        now = time.monotonic()
+        self.arming.see(f"{request.request} {request.seen}" if request else "", now)
+        wait = self.arming.wait(now)
+        if wait > 0:
+            self.set_timer(wait + 0.02, self.redraw)
+        return self.arming.armed(now)
+
+    def on_key(self, event: events.Key) -> None:
+        """Any key pressed before the request has been seen for a moment starts that moment again."""
+        if event.key not in ("a", "d", "o", "m", "r", "x"):
+            self.arming.press(time.monotonic())
+
+    def _may(self) -> list[Request]:
+        """The requests that a deciding key answers now; none where nothing is armed."""
+        if self.console_app.decider is None:
+            self.notify(self.console_app.why_not, markup=False)
+            return []
+        request = self.selected()
+        if request is None:
+            self.notify("Nothing waits here. w goes to what waits.", markup=False)
+            return []
+        self.look()
+        if not self.arming.press(time.monotonic()):
+            return []
+        return self.marked() or [request]
+
+    # -- the decisions -----------------------------------------------------------------------------
+
+    def action_approve(self) -> None:
+        """Let the waiting call run once."""
+        requests = self._may()
+        if requests:
+            self._each(requests, lambda decider, request: decider.approve(request, ""))
+
+    def action_deny(self) -> None:
+        """Refuse it, with a note if there is one."""
+        requests = self._may()
+        if not requests:
+            return
+
+        def answer(given: Answer | None) -> None:
+            if given is not None:
+                self._each(requests, lambda decider, request: decider.deny(request, given.note))
+
+        dialog = Dialog(
+            "Deny",
+            self._names(requests),
+            note="why, or what to do instead (the model reads it; may stay empty)",
+            notes=NOTES,
+            does="The call is refused; asked again in this turn, it is refused at once.",
+        )
+        self.app.push_screen(dialog, answer)
+
+    def action_modify(self) -> None:
+        """Change the arguments and let it run."""
+        requests = self._may()
+        if not requests:
+            return
+        request = requests[0]
+
+        def answer(given: tuple[Any] | None) -> None:
+            if given is not None:
+                self._each([request], lambda decider, r: decider.modify(r, given[0], ""))
+
+        self.app.push_screen(Modify(request), answer)
+
+    def action_override(self) -> None:
+        """Let more than this one call run."""
+        subject = self._about()
+        if subject is None:
+            return
+        session, tool, signature, label = subject
+
+        def answer(given: Answer | None) -> None:
+            if given is None:
+                return
+            scope = ("signature", "tool", "session")[given.picked[0]]
+            minutes = _MINUTES[given.picked[2]]
+            permission = Permission(
+                scope,
+                {"signature": signature, "tool": tool}.get(scope, ""),
+                _BUDGETS[given.picked[1]],
+                None if minutes is None else minutes * 60.0,
+                _UNTIL[given.picked[3]],
+                given.note,
+            )
+            self._do(lambda decider: decider.override(session, permission))
+
+        choices = (
+            Choice("Scope", ("these arguments", "this tool", "whole session")),
+            Choice("Calls", ("1", "3", "10", "30", "no number"), 1),
+            Choice("Time", ("no limit", "5 min", "30 min", "2 h")),
+            Choice("Until", ("used up", "result changes", "turn ends")),
+        )
+        dialog = Dialog(
+            "Override",
+            label,
+            choices=choices,
+            note="a note, if you like",
+            does="The guard lets these calls run and counts them no further. Revoke it with O.",
+            broad=frozenset({(0, 1), (0, 2), (1, 4)}),
+        )
+        self.app.push_screen(dialog, answer)
+
+    def action_reset(self) -> None:
+        """Set the count of the selected signature back."""
+        subject = self._about()
+        if subject is not None:
+            session, _, signature, _ = subject
+            self._do(lambda decider: decider.reset(session, "signature", signature, ""))
+
+    def action_halt(self) -> None:
+        """Stop the turn or the session, after a second key."""
+        subject = self._about()
+        if subject is None:
+            return
+        session = subject[0]
+
+        def answer(given: Answer | None) -> None:
+            if given is not None:
+                scope = ("turn", "session")[given.picked[0]]
+                children = given.picked[1] == 0
+                self._do(lambda decider: decider.halt(session, scope, children, given.note))
+
+        dialog = Dialog(
+            "Halt",
+            self.console_app.title_of(session),
+            choices=(
+                Choice("What", ("this turn", "whole session")),
+                Choice("Children", ("too", "not them")),
+            ),
+            note="why (the model reads it)",
+            does="Every further call is refused until you resume (u), or for a turn until your next message.",
+        )
+        self.app.push_screen(dialog, answer)
+
+    def action_resume(self) -> None:
+        """Lift a halt of the selected session."""
+        subject = self._about()
+        if subject is not None:
+            session = subject[0]
+            self._do(lambda decider: decider.resume(session, ""))
+
+    def _about(self) -> tuple[str, str, str, str] | None:
+        """What is selected, if it may be acted on now."""
+        if self.console_app.decider is None:
+            self.notify(self.console_app.why_not, markup=False)
+            return None
+        subject = self.subject()
+        if subject is None:
+            self.notify("Select a call first.", markup=False)
+            return None
+        self.look()
+        if self.selected() is not None and not self.arming.press(time.monotonic()):
+            return None
+        return subject
+
+    # -- carrying out ------------------------------------------------------------------------------
+
+    def _names(self, requests: list[Request]) -> str:
+        if len(requests) == 1:
+            return signature_label(requests[0].tool, requests[0].args, 50)
+        return f"{len(requests)} requests"
+
+    def _each(self, requests: list[Request], how: Callable[[Decider, Request], str]) -> None:
+        self.arming.decided(time.monotonic())
+        self._carry([lambda decider, r=request: how(decider, r) for request in requests])
+
+    def _do(self, how: Callable[[Decider], str]) -> None:
+        self.arming.decided(time.monotonic())
+        self._carry([how])
+
+    @work(thread=True, exit_on_error=False, group="decide")
+    def _carry(self, tasks: list[Callable[[Decider], str]]) -> None:
+        decider = self.console_app.decider
+        if decider is None:
+            return
+        for task in tasks:
+            try:
+                said, bad = task(decider), False
+            except (DecisionError, StoreError) as error:
+                said, bad = str(error), True
+            self.app.call_from_thread(self.console_app.say, said, bad)

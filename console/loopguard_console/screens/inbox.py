@@ -1,0 +1,115 @@
+"""The inbox: everything that waits for a person, of every session, answered from the list."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from loopguard_console.actions import bindings
+from loopguard_console.card import Asking, request_card
+from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.widgets.inbox import InboxList, left_of
+from loopguard_console.widgets.keys import KeyBar
+from loopguard_console.widgets.status import StatusBar
+from loopguard_console.widgets.virtual import VirtualList
+from loopguard_core.store.contract import Request
+
+
+class InboxScreen(DecidingScreen):
+    """Requests in a list, the selected one explained below it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("inbox")]
+    AUTO_FOCUS = "#requests"
+
+    def compose(self) -> ComposeResult:
+        yield StatusBar(id="status", markup=False)
+        yield Static(id="requests-title", classes="title", markup=False)
+        yield InboxList(id="requests")
+        with VerticalScroll(id="request"):
+            yield Static(id="card", markup=False)
+        yield KeyBar(id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        chosen = self.query_one(InboxList)
+        waiting = self.console_app.desk.waiting
+        if waiting:
+            chosen.chosen = waiting[0].request
+        self.set_interval(1.0, self.redraw)
+        self.call_after_refresh(self.redraw)
+
+    def selected(self) -> Request | None:
+        return self.console_app.desk.request(self.query_one(InboxList).chosen)
+
+    def marked(self) -> list[Request]:
+        marked = self.query_one(InboxList).marked
+        return [r for r in self.console_app.desk.waiting if r.request in marked]
+
+    def redraw(self) -> None:
+        """Draw the list and the selected request."""
+        if not self.is_mounted:
+            return
+        app = self.console_app
+        requests = self.query_one(InboxList)
+        requests.show(app.desk)
+        many = len(requests.marked)
+        title = f"INBOX  {requests.count()} waiting" + (f" · {many} marked" if many else "")
+        self.query_one("#requests-title", Static).update(title)
+        request = self.selected()
+        armed = self.look()
+        asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
+        width = max(20, self.query_one("#request").size.width - 2)
+        self.query_one("#card", Static).update(
+            request_card(asking, width, answered=bool(requests.chosen and request is None))
+        )
+        self.query_one(StatusBar).show(app.desk, title="", store=app.source, muted=app.muted)
+        self.query_one(KeyBar).show()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.redraw)
+
+    def on_virtual_list_picked(self, message: VirtualList.Picked) -> None:
+        """A request was clicked; a second click goes to its call."""
+        request = self.console_app.desk.waiting[message.line]
+        if message.again:
+            self.app.pop_screen()
+            self.console_app.go_to(request)
+            return
+        self.query_one(InboxList).chosen = request.request
+        self.redraw()
+
+    def action_mark(self) -> None:
+        """Mark the selected request, or take the mark away."""
+        requests = self.query_one(InboxList)
+        if requests.chosen:
+            requests.marked ^= {requests.chosen}
+            requests.move(1)
+            self.redraw()
+
+    def action_down(self) -> None:
+        """The next request."""
+        self.query_one(InboxList).move(1)
+        self.redraw()
+
+    def action_up(self) -> None:
+        """The request before."""
+        self.query_one(InboxList).move(-1)
+        self.redraw()
+
+    def action_fold(self) -> None:
+        """To the call that waits."""
+        request = self.selected()
+        if request is not None:
+            self.app.pop_screen()
+            self.console_app.go_to(request)
+
+    def action_mute(self) -> None:
+        """Bell on or off."""
+        self.console_app.action_mute()
+
+    def action_back_to_chain(self) -> None:
+        """Back to the chain."""
+        self.app.pop_screen()

@@ -1,0 +1,249 @@
+"""Moving and looking on the main screen: what the keys of the groups Move, Look and Step through do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopguard_console.render import as_json, pretty, safe
+from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.search import SearchBox
+from loopguard_console.widgets.chain import Chain
+from loopguard_console.widgets.inspector import Inspector
+from loopguard_console.widgets.sessions import SessionList
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from loopguard_console.view import View
+
+_FASTEST = 32.0
+
+
+class Looking(DecidingScreen):
+    """The actions that change nothing but the view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.playing = False
+        self.speed = 4.0
+        self._ticker: Timer | None = None
+
+    @property
+    def view(self) -> View | None:
+        """The chain on the screen."""
+        raise NotImplementedError
+
+    def _moved(self, view: View | None) -> None:
+        if view is not None:
+            self.redraw()
+
+    # -- moving ------------------------------------------------------------------------------------
+
+    def _move(self, by: int) -> None:
+        if isinstance(self.focused, SessionList):
+            self.console_app.select(self.console_app.desk.neighbour(by))
+        elif isinstance(self.focused, Inspector):
+            self.focused.scroll_relative(y=by, animate=False)
+        elif self.view is not None:
+            self.view.move(by)
+            self.redraw()
+
+    def action_down(self) -> None:
+        """The next line of what has the focus."""
+        self._move(1)
+
+    def action_up(self) -> None:
+        """The line before."""
+        self._move(-1)
+
+    def action_page_down(self) -> None:
+        """A page further."""
+        self._move(self._page())
+
+    def action_page_up(self) -> None:
+        """A page back."""
+        self._move(-self._page())
+
+    def _page(self) -> int:
+        return max(1, self.query_one(Chain).size.height - 1)
+
+    def action_first(self) -> None:
+        """The first call."""
+        if self.view is not None:
+            self.view.following = False
+            self.view.go(0)
+            self.redraw()
+
+    def action_last(self) -> None:
+        """The last call; in a live session, follow."""
+        if self.view is not None:
+            self.view.follow()
+            self.redraw()
+
+    def action_follow(self) -> None:
+        """Follow, or stop following."""
+        if self.view is not None:
+            if self.view.following:
+                self.view.following = False
+            else:
+                self.view.follow()
+            self.redraw()
+
+    def action_waiting(self) -> None:
+        """The next request that waits."""
+        selected = self.selected()
+        request = self.console_app.desk.next_waiting(selected.request if selected else "")
+        if request is None:
+            self.notify("Nothing waits for you.", markup=False)
+        else:
+            self.console_app.go_to(request)
+
+    def action_next_session(self) -> None:
+        """The next session in the list."""
+        self.console_app.select(self.console_app.desk.neighbour(1))
+
+    def action_previous_session(self) -> None:
+        """The session before it."""
+        self.console_app.select(self.console_app.desk.neighbour(-1))
+
+    def action_sessions(self) -> None:
+        """To the list of sessions and back."""
+        there = isinstance(self.focused, SessionList)
+        self.set_class(not there, "-sessions")
+        self.query_one(Chain if there else SessionList).focus()
+
+    def action_back_to_chain(self) -> None:
+        """Back to the chain."""
+        self.remove_class("-sessions")
+        self.query_one(Chain).focus()
+
+    # -- stepping ----------------------------------------------------------------------------------
+
+    def action_step(self) -> None:
+        """One call further."""
+        self._step(1)
+
+    def action_back(self) -> None:
+        """One call back."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        if self.view is not None:
+            self.view.step(by)
+            self.redraw()
+
+    def action_next_tier(self) -> None:
+        """The next tier change."""
+        self._jump(self.view is not None and self.view.change(1), "No tier change after this call.")
+
+    def action_previous_tier(self) -> None:
+        """The tier change before."""
+        self._jump(
+            self.view is not None and self.view.change(-1), "No tier change before this call."
+        )
+
+    def action_next_failure(self) -> None:
+        """The next call that failed."""
+        self._jump(self.view is not None and self.view.failure(1), "No failed call after this one.")
+
+    def _jump(self, found: bool, otherwise: str) -> None:
+        if found:
+            self.redraw()
+        else:
+            self.notify(otherwise, markup=False)
+
+    def action_play(self) -> None:
+        """Play or pause."""
+        self.playing = not self.playing
+        self._restart()
+        self.redraw()
+
+    def action_faster(self) -> None:
+        """Twice the speed."""
+        self.speed = min(_FASTEST, self.speed * 2)
+        self._restart()
+        self.redraw()
+
+    def action_slower(self) -> None:
+        """Half the speed."""
+        self.speed = max(0.5, self.speed / 2)
+        self._restart()
+        self.redraw()
+
+    def _restart(self) -> None:
+        if self._ticker is not None:
+            self._ticker.stop()
+            self._ticker = None
+        if self.playing:
+            self._ticker = self.set_interval(1 / self.speed, self._tick)
+
+    def _tick(self) -> None:
+        view = self.view
+        if view is None or view.cursor >= len(view.recording) - 1:
+            self.playing = False
+            self._restart()
+        else:
+            view.step(1)
+        self.redraw()
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def action_fold(self) -> None:
+        """Open or close what is folded here; in the list of sessions, go to the chain."""
+        if isinstance(self.focused, SessionList):
+            self.action_sessions()
+        elif self.view is not None and self.view.toggle_fold():
+            self.redraw()
+
+    def action_fold_all(self) -> None:
+        """Fold, or show every call."""
+        if self.view is not None:
+            self.view.fold_all()
+            self.redraw()
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        view = self.view
+        if view is None:
+            return
+
+        def found(text: str | None) -> None:
+            if text is not None:
+                view.search(text)
+                self._hit(1, here=True)
+
+        self.app.push_screen(SearchBox(view), found)
+
+    def action_next_hit(self) -> None:
+        """The next hit."""
+        self._hit(1)
+
+    def action_previous_hit(self) -> None:
+        """The hit before."""
+        self._hit(-1)
+
+    def _hit(self, by: int, *, here: bool = False) -> None:
+        view = self.view
+        if view is None or not view.query:
+            self.notify("Search for something first: /", markup=False)
+        elif not view.to_hit(by, here=here):
+            self.notify(f"No call matches {safe(view.query, 40)}.", markup=False)
+        else:
+            self.redraw()
+
+    def action_pager(self) -> None:
+        """The call in full in a pager."""
+        view = self.view
+        if view is not None and view.cursor >= 0:
+            recording = view.recording
+            tool = recording.row(view.cursor).tool
+            text = f"{tool}\n\n{pretty(recording.args(view.cursor))}\n\n{pretty(recording.result(view.cursor))}\n"
+            self.console_app.page(safe(text, lines=True))
+
+    def action_copy(self) -> None:
+        """The arguments to the clipboard."""
+        view = self.view
+        if view is not None and view.cursor >= 0:
+            args = view.recording.args(view.cursor)
+            self.app.copy_to_clipboard(args if isinstance(args, str) else as_json(args))
+            self.notify("Arguments copied.", markup=False)

@@ -1,0 +1,174 @@
+"""The main screen: sessions, the chain, the window, and why. Live and replay are the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from loopguard_console.actions import bindings
+from loopguard_console.card import Asking
+from loopguard_console.render import signature_label
+from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.looking import Looking
+from loopguard_console.widgets.chain import Chain
+from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
+from loopguard_console.widgets.inbox import InboxList, left_of
+from loopguard_console.widgets.inspector import Inspector
+from loopguard_console.widgets.keys import KeyBar
+from loopguard_console.widgets.sessions import SessionList
+from loopguard_console.widgets.status import StatusBar
+from loopguard_console.widgets.transport import Transport
+from loopguard_console.widgets.virtual import VirtualList
+from loopguard_core.store.contract import Request
+
+if TYPE_CHECKING:
+    from loopguard_console.view import View
+
+_ONLY_LIVE = frozenset(
+    "approve deny override modify reset halt resume grants waiting follow inbox mute".split()  # noqa: SIM905
+)
+_ONLY_REPLAY = frozenset({"play", "faster", "slower"})
+
+
+class MainScreen(Looking, DecidingScreen):
+    """The chain of one session with everything about it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-normal"), (160, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
+    AUTO_FOCUS = "#chain"
+
+    def compose(self) -> ComposeResult:
+        yield StatusBar(id="status", markup=False)
+        yield Transport(id="transport")
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield Static("SESSIONS", classes="title", markup=False)
+                yield SessionList(id="sessions")
+                yield Static("WAITING", classes="title", id="inbox-title", markup=False)
+                yield InboxList(id="inbox")
+            with Vertical(id="middle"):
+                yield Static(id="chain-title", classes="title", markup=False)
+                yield Chain(id="chain")
+                yield WindowPane(id="window", markup=False)
+                yield CounterPane(id="counters", markup=False)
+                yield TimelinePane(id="timeline", markup=False)
+            with Vertical(id="right"):
+                yield Inspector(id="inspector")
+        yield KeyBar(id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        live = self.console_app.desk.live
+        self.query_one("#transport").display = not live
+        for name in ("#inbox-title", "#inbox"):
+            self.query_one(name).display = live
+        self.set_interval(1.0, self._second)
+        self.call_after_refresh(self.redraw)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.redraw)
+
+    # -- what is selected --------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View | None:
+        """The chain on the screen."""
+        return self.console_app.desk.view
+
+    def selected(self) -> Request | None:
+        view = self.view
+        asked = view.asked if view is not None else None
+        return None if asked is None else self.console_app.desk.request(asked.request)
+
+    def subject(self) -> tuple[str, str, str, str] | None:
+        view = self.view
+        if view is None or view.cursor < 0:
+            return None
+        row = view.recording.row(view.cursor)
+        label = signature_label(row.tool, view.recording.args(view.cursor), 50)
+        return view.recording.session, row.tool, row.signature, label
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        live = self.console_app.desk.live
+        if action in _ONLY_LIVE:
+            return live
+        if action in _ONLY_REPLAY:
+            return not live
+        return True
+
+    # -- drawing -----------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Draw everything from the desk as it stands."""
+        if not self.is_mounted:
+            return
+        desk = self.console_app.desk
+        self.query_one(SessionList).show(desk)
+        self.query_one(InboxList).show(desk)
+        self._title(self.view)
+        self.query_one(Chain).show(self.view)
+        self._details()
+
+    def _details(self) -> None:
+        view = self.view
+        app = self.console_app
+        self.query_one(WindowPane).show(view)
+        self.query_one(CounterPane).show(view)
+        self.query_one(TimelinePane).show(view)
+        request = self.selected()
+        armed = self.look()
+        asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
+        self.query_one(Inspector).show(view, asking)
+        self.query_one(StatusBar).show(
+            app.desk, title=app.source, store=app.source, muted=app.muted
+        )
+        if not app.desk.live:
+            self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)
+        self.query_one(KeyBar).show()
+
+    def _title(self, view: View | None) -> None:
+        desk = self.console_app.desk
+        title = self.query_one("#chain-title", Static)
+        if view is None:
+            title.update("CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…")
+            return
+        turn = view.recording.row(view.cursor).turn if view.cursor >= 0 else view.recording.turn
+        words = f"CHAIN  {self.console_app.title_of(desk.current)}"
+        if turn:
+            words += f" · turn {turn}"
+        if view.live:
+            words += "  ● following" if view.following else f"  ‖ {view.new} new · F follows"
+        if self.console_app.loading(desk.current):
+            words += f"  reading… {len(view.recording)} calls"
+        title.update(words)
+
+    def _second(self) -> None:
+        if self.console_app.desk.live:
+            self.query_one(InboxList).refresh()
+            self._details()
+
+    # -- lists -------------------------------------------------------------------------------------
+
+    def on_virtual_list_picked(self, message: VirtualList.Picked) -> None:
+        """A line was clicked: go there; a second click opens a fold."""
+        source = message.source
+        if isinstance(source, SessionList):
+            self.console_app.select(source.session_at(message.line))
+        elif isinstance(source, InboxList):
+            self.console_app.go_to(self.console_app.desk.waiting[message.line])
+        elif self.view is not None:
+            if message.again:
+                self.view.toggle_fold()
+            else:
+                self.view.to_line(message.line)
+            self.redraw()
+
+    def on_transport_seek(self, message: Transport.Seek) -> None:
+        """The transport was clicked."""
+        if self.view is not None:
+            self.view.go(message.row, reveal=True)
+            self.redraw()

@@ -1,0 +1,60 @@
+"""Change the arguments of a waiting call."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from loopguard_console.render import pretty, safe
+from loopguard_core.store.contract import Request
+
+
+class Modify(ModalScreen[tuple[Any] | None]):
+    """The arguments as JSON in an editor; the answer is ``(args,)`` or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "cancel"),
+        Binding("ctrl+s", "confirm", "run it so", priority=True),
+        Binding("ctrl+r", "revert", "as it was", priority=True),
+    ]
+
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self._request = request
+        self._before = pretty(request.args)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog", classes="tall"):
+            title = f"  {safe(self._request.request, 8)}  {safe(self._request.tool, 40)}"
+            yield Static(Content.assemble(("Modify the arguments", "bold"), title))
+            yield TextArea(safe(self._before, lines=True), id="args", show_line_numbers=False)
+            yield Static("^S runs it so · ^R as it was · Esc leaves it", id="says", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(TextArea).focus()
+
+    def action_confirm(self) -> None:
+        """Take the arguments, if they are JSON (a call with a plain string may have any text)."""
+        text = self.query_one(TextArea).text
+        try:
+            args = text if isinstance(self._request.args, str) else json.loads(text)
+        except ValueError as error:
+            says = Content.assemble((f"Not JSON: {error}", "bold $text-error"))
+            self.query_one("#says", Static).update(says)
+            return
+        self.dismiss((args,))
+
+    def action_revert(self) -> None:
+        """The arguments as the agent asked."""
+        self.query_one(TextArea).text = safe(self._before, lines=True)
+
+    def action_cancel(self) -> None:
+        """Leave it."""
+        self.dismiss(None)

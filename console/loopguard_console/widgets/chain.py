@@ -1,0 +1,204 @@
+"""The chain: every call of a session in order, what repeats and where the guard stepped in."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+
+from loopguard_console.folding import Line
+from loopguard_console.marks import mark_words
+from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
+from loopguard_console.view import View
+from loopguard_console.widgets.virtual import VirtualList
+from loopguard_core.calls import Row
+from loopguard_core.verdict import Tier
+
+TIER_STYLES = ("p-allow", "p-warn", "p-block", "p-halt")
+PILLS = ("p-allow", "p-warnpill", "p-blockpill", "p-haltpill")
+_OUTCOMES = {
+    "running": ("…", "p-accent"),
+    "ok": ("ok", "p-ok"),
+    "error": ("error", "p-error"),
+    "blocked": ("refused", "p-block"),
+    "denied": ("denied", "p-error"),
+    "cancelled": ("stopped", "p-dim"),
+    "pending": ("no end", "p-dim"),
+}
+
+
+class Chain(VirtualList):
+    """The calls of the view on the screen."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view: View | None = None
+        self.hits: frozenset[int] = frozenset()
+
+    def show(self, view: View | None) -> None:
+        """Show *view* as it stands now."""
+        self.view = view
+        self.update()
+
+    def count(self) -> int:
+        return 0 if self.view is None else len(self.view.lines)
+
+    def at(self) -> int:
+        view = self.view
+        return -1 if view is None or view.cursor < 0 else view.lines.line_of(view.cursor)
+
+    def empty(self) -> str:
+        return "  No calls yet. They appear here as the agent makes them."
+
+    def paint(self, line: int, width: int) -> list[Segment]:
+        view = self.view
+        if view is None:
+            return []
+        what = view.line(line)
+        if what.is_mark:
+            return self._mark(view, what, width)
+        if what.folds:
+            return self._folded(view, what, width)
+        return self._call(view, view.recording.row(what.first), what.inside, width)
+
+    # -- one call ----------------------------------------------------------------------------------
+
+    def _gutter(self, view: View, key: int, tier: int, inside: bool) -> list[Segment]:
+        letter = view.recording.letters.get(key)
+        same = view.cursor >= 0 and view.recording.keys[view.cursor] == key and letter is not None
+        bar = "┃" if same else ("│" if inside else " ")
+        style = f"l-{(letter or 0) % 8}"
+        name = " " if letter is None else chr(65 + letter % 26)
+        return [
+            Segment(bar, self.style(style if same else "p-dim")),
+            Segment(name, self.style(style) + self.style("p-strong")),
+            Segment(" "),
+        ]
+
+    def _call(self, view: View, row: Row, inside: bool, width: int) -> list[Segment]:
+        recording = view.recording
+        index = row.number - 1
+        out = self._gutter(view, row.key, row.tier, inside)
+        numbers = max(3, len(str(len(recording))))
+        out.append(Segment(pad(str(row.number), numbers, right=True), self.style("p-dim")))
+        out.append(Segment(self._batch(view, index), self.style("p-dim")))
+        tail = self._tail(view, row, width)
+        room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
+        if width >= 66:
+            out.append(Segment(clock(row.ts) + " ", self.style("p-dim")))
+            room -= 9
+        out += self._what(row.tool, recording.args(index), room, 14 if width < 90 else 18)
+        return out + tail
+
+    def _batch(self, view: View, index: int) -> str:
+        """A bracket along the calls of one assistant message."""
+        recording = view.recording
+        step = recording.step_at(index)
+        above = index > 0 and recording.step_at(index - 1) == step
+        below = index + 1 < len(recording) and recording.step_at(index + 1) == step
+        return ("├" if below else "└") if above else ("┌" if below else " ")
+
+    def _what(self, tool: str, args: object, room: int, most: int) -> list[Segment]:
+        if room <= 0:
+            return []
+        name = safe(tool, most) or "(no name)"
+        name = pad(name, min(max(most - 4, len(name)), room)) if room > 24 else cut(name, room)
+        left = room - Segment(name).cell_length - 1
+        return [
+            Segment(name, self.style("p-strong")),
+            Segment(" "),
+            Segment(pad(preview(args, max(left, 0)), max(left, 0)), self.style("p-text")),
+        ]
+
+    def _tail(self, view: View, row: Row, width: int) -> list[Segment]:
+        """Outcome, duration, count in the window and tier, from the right edge."""
+        word, style = _OUTCOMES[row.outcome]
+        asked = view.recording.asked_at.get(row.number - 1)
+        if asked is not None and asked.opened.seq <= view.seq:
+            if not asked.resolved_seq or asked.resolved_seq > view.seq:
+                word, style = f"waits {safe(asked.request, 6)}", "p-ask"
+            elif asked.resolved is not None and row.outcome == "ok":
+                word = "let go" if row.released else word
+        elif row.released and row.outcome == "ok":
+            word = "let go"
+        out = [Segment(" "), Segment(pad(word, 9), self.style(style))]
+        if width >= 58:
+            out.append(Segment(pad(span(row.duration), 6, right=True), self.style("p-dim")))
+        many = row.count > 1
+        out.append(
+            Segment(
+                pad(f"×{row.count}" if many else "", 5, right=True),
+                self.style("p-strong" if many else "p-dim"),
+            )
+        )
+        out.append(Segment(" "))
+        out.append(Segment(f" {tier_letter(row.tier)} ", self.style(PILLS[row.tier])))
+        return out
+
+    # -- folded calls and marks --------------------------------------------------------------------
+
+    def _folded(self, view: View, line: Line, width: int) -> list[Segment]:
+        recording = view.recording
+        first, last, period = line.first, line.last, line.period
+        total = last - first + 1
+        worst = max(recording.tiers[first : last + 1])
+        out = self._gutter(view, recording.keys[first], worst, False)
+        numbers = f"{first + 1}–{last + 1}"
+        opened = view.lines.opened(line.segment)
+        out.append(Segment(f"{'▾' if opened else '▸'}{numbers} ", self.style("p-dim")))
+        laps = f"×{total // period}" + (f"+{total % period}" if total % period else "")
+        tiers = self._tiers(recording.tiers[first : last + 1])
+        tail = [
+            Segment(" "),
+            Segment(f" {laps} ", self.style("p-loop")),
+            Segment(" "),
+            *tiers,
+            Segment(" "),
+            Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])),
+        ]
+        room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
+        if period == 1:
+            out += self._what(
+                recording.tools[recording.keys[first]], recording.args(first), room, 18
+            )
+        else:
+            out += self._cycle(view, first, period, room)
+        return out + tail
+
+    def _cycle(self, view: View, first: int, period: int, room: int) -> list[Segment]:
+        recording = view.recording
+        out = [Segment("⟳ ", self.style("p-loop"))]
+        left = room - 2
+        each = max(6, left // period - 1)
+        for index in range(first, first + period):
+            key = recording.keys[index]
+            letter = recording.letters.get(key)
+            text = pad(
+                f"{safe(recording.tools[key], each)}({preview(recording.args(index), each)})", each
+            )
+            text = cut(text, max(0, left))
+            style = "p-text" if letter is None else f"l-{letter % 8}"
+            out += [Segment(text, self.style(style)), Segment(" " if left > len(text) else "")]
+            left -= Segment(text).cell_length + 1
+        return [*out, Segment(" " * max(0, left))]
+
+    def _tiers(self, tiers: bytearray) -> list[Segment]:
+        """The tiers of a fold in order, equal ones once: ``·WB``."""
+        out: list[Segment] = []
+        before = -1
+        for tier in tiers:
+            if tier != before and len(out) < 8:
+                out.append(Segment(tier_letter(tier), self.style(TIER_STYLES[tier])))
+            before = tier
+        return out
+
+    def _mark(self, view: View, line: Line, width: int) -> list[Segment]:
+        mark = view.recording.marks[line.mark]
+        who, text, style = mark_words(mark.event)
+        head = f"   {who} "
+        return [
+            Segment(head, self.style(style)),
+            Segment(safe(text, max(0, width - len(head))), self.style("p-mark")),
+        ]
+
+    def tier_style(self, tier: Tier) -> str:
+        """The name of a tier's style."""
+        return TIER_STYLES[tier]

@@ -1,0 +1,79 @@
+"""The panes below the chain: the window, the counters, the tiers over time."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from loopguard_console.gauges import cost, counter_lines, legend, rate, strip, timeline
+from loopguard_console.render import span
+from loopguard_console.view import View
+
+
+def _title(text: str, note: str = "") -> Content:
+    return Content.assemble(
+        (text, "bold $text-primary"), (f"  {note}" if note else "", "$text-muted")
+    )
+
+
+class WindowPane(Static):
+    """The last N calls, equal ones alike, and what stands in them more than once."""
+
+    def show(self, view: View | None) -> None:
+        """Show the window up to the cursor of *view*."""
+        if view is None or view.cursor < 0:
+            self.update("")
+            return
+        width, height = self.size.width or 60, self.size.height or 4
+        head = Content.assemble(
+            (f"LAST {view.recording.window} ", "bold $text-primary"), strip(view, width - 9)
+        )
+        paid = cost(view)
+        lines = [head, *legend(view, width, max(0, height - 1))]
+        if len(lines) == 1 and height > 1:
+            lines.append(Content.assemble(("no call stands twice in the window", "$text-muted")))
+        if paid and len(lines) < height:
+            lines.append(
+                Content.assemble(
+                    ("since the first repeat: ", "$text-muted"), (paid, "$text-warning")
+                )
+            )
+        self.update(Content("\n").join(lines[:height]))
+
+
+class CounterPane(Static):
+    """The policy's counters against warn, block and halt, before anything fires."""
+
+    def show(self, view: View | None) -> None:
+        """Show the counters as they stood at the cursor of *view*."""
+        if view is None or view.cursor < 0:
+            self.update("")
+            return
+        width, height = self.size.width or 60, self.size.height or 4
+        lines = counter_lines(view, width, max(1, height - 1))
+        if not lines:
+            lines = [Content.assemble(("nothing counted: no repetition in sight", "$text-muted"))]
+        policy = view.recording.guard.policy.name
+        self.update(Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]))
+
+
+class TimelinePane(Static):
+    """The tiers of the whole session and how fast the calls came."""
+
+    def show(self, view: View | None) -> None:
+        """Show the session of *view*."""
+        if view is None or not len(view.recording):
+            self.update("")
+            return
+        width = self.size.width or 60
+        lines = [Content.assemble(("TIERS ", "bold $text-primary"), timeline(view, width - 6))]
+        bars, length = rate(view, max(4, min(40, width - 24)))
+        if length is not None:
+            lines.append(
+                Content.assemble(
+                    ("CALLS ", "bold $text-primary"),
+                    (bars, "$text-accent"),
+                    (f" in {span(length)}", "$text-muted"),
+                )
+            )
+        self.update(Content("\n").join(lines))

@@ -1,0 +1,88 @@
+"""The list of requests that wait, of every session, worst and oldest first."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+
+from loopguard_console.desk import Desk
+from loopguard_console.render import pad, safe, signature_label, span, tier_letter
+from loopguard_console.widgets.chain import PILLS
+from loopguard_console.widgets.virtual import VirtualList
+from loopguard_core.store.contract import Request
+
+
+def left_of(request: Request, now: float) -> float | None:
+    """Seconds until the request's time is over, None where it has none."""
+    until = request.late_until if request.resolution == "expired" else request.deadline
+    return None if until is None else max(0.0, until - now)
+
+
+class InboxList(VirtualList):
+    """Requests with a cursor and marks."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.desk: Desk | None = None
+        self.chosen = ""
+        self.marked: set[str] = set()
+
+    def show(self, desk: Desk) -> None:
+        """Show what waits now. The cursor stays on its request; nothing slides under it."""
+        self.desk = desk
+        here = {r.request for r in desk.waiting}
+        self.marked &= here
+        self.update()
+
+    def count(self) -> int:
+        return len(self.desk.waiting) if self.desk is not None else 0
+
+    def at(self) -> int:
+        waiting = self.desk.waiting if self.desk is not None else []
+        return next((n for n, r in enumerate(waiting) if r.request == self.chosen), -1)
+
+    def move(self, by: int) -> None:
+        """Choose the request *by* lines further."""
+        waiting = self.desk.waiting if self.desk is not None else []
+        if waiting:
+            at = self.at()
+            at = 0 if at < 0 else max(0, min(len(waiting) - 1, at + by))
+            self.chosen = waiting[at].request
+            self.update()
+
+    def empty(self) -> str:
+        return " Nothing waits for you."
+
+    def paint(self, line: int, width: int) -> list[Segment]:
+        desk = self.desk
+        if desk is None or line >= len(desk.waiting):
+            return []
+        request = desk.waiting[line]
+        late = request.resolution == "expired"
+        left = left_of(request, desk.now)
+        time = "no limit" if left is None else span(left)
+        if late:
+            time = f"late {time}"
+        mark = "◆" if request.request in self.marked else " "
+        head = [
+            Segment(mark, self.style("p-accent")),
+            Segment(f" {tier_letter(request.tier)} ", self.style(PILLS[request.tier])),
+            Segment(" " + pad(safe(request.request, 5), 5), self.style("p-strong")),
+        ]
+        if width >= 70:
+            session = desk.session(request.session)
+            agent = (session.name or session.agent) if session is not None else request.session
+            head.append(Segment(pad(safe(agent, 14), 15), self.style("p-text")))
+        tail = [
+            Segment(
+                pad(time, 10 if late else 6, right=True) + " ",
+                self.style("p-dim" if late else "p-warn"),
+            )
+        ]
+        room = max(0, width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail))
+        what_room = room if width < 70 else min(room, max(24, room * 2 // 5))
+        what = signature_label(request.tool, request.args, what_room)
+        out = [*head, Segment(pad(what, what_room), self.style("p-text"))]
+        if room > what_room:
+            why = safe(str(request.verdict.get("reason", "")), room - what_room - 2)
+            out.append(Segment("  " + pad(why, room - what_room - 2), self.style("p-dim")))
+        return out + tail

@@ -1,0 +1,30 @@
+"""The inspector: the call at the cursor, why the guard stepped in, and what each key will do."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from loopguard_console.card import Asking, card
+from loopguard_console.view import View
+
+
+class Inspector(VerticalScroll, can_focus=True):
+    """The card of one call; it scrolls where it is longer than the pane."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._at: tuple[int, int] = (-1, -1)
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="card", markup=False)
+
+    def show(self, view: View | None, asking: Asking | None) -> None:
+        """Show the call at the cursor of *view*; *asking* is the request about it that waits."""
+        width = max(20, (self.scrollable_content_region.width or 40) - 1)
+        self.query_one("#card", Static).update(card(view, asking, width))
+        at = (id(view), view.cursor if view is not None else -1)
+        if at != self._at:
+            self._at = at
+            self.scroll_home(animate=False)

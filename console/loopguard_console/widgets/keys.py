@@ -1,0 +1,49 @@
+"""The last line: the keys that do something now, from the table of actions."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import Static
+
+from loopguard_console.actions import BY_ID, shown_key
+
+_LAST = ("help", "quit")
+
+
+class KeyBar(Static):
+    """As many keys as fit, help and quit always among them."""
+
+    def show(self) -> None:
+        """Look at the screen's bindings and draw those that are on."""
+        seen: dict[str, tuple[str, str]] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            action = BY_ID.get(binding.action)
+            if action is None or not binding.show or not active.enabled or action.id in seen:
+                continue
+            key = binding.key_display or shown_key(binding.key)
+            seen[action.id] = (key, action.title)
+        width = self.size.width or 80
+        tail = [(name, *seen.pop(name)) for name in _LAST if name in seen]
+        room = width - sum(len(key) + len(title) + 3 for _, key, title in tail)
+        order = [a for a in BY_ID if a in seen]
+        shown: list[tuple[str, str, str]] = []
+        for name in order:
+            key, title = seen[name]
+            need = len(key) + len(title) + 3
+            if need > room:
+                break
+            room -= need
+            shown.append((name, key, title))
+        parts: list[Content] = []
+        for name, key, title in [*shown, *tail]:
+            click = Style.from_meta(
+                {"@click": f"screen.{name}" if name not in ("quit", "help") else f"app.{name}"}
+            )
+            parts.append(
+                Content.assemble(
+                    (f" {key}", "bold $text-accent"), (f" {title} ", "$text-muted")
+                ).stylize(click)
+            )
+        self.update(Content("").join(parts))

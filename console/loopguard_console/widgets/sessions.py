@@ -1,0 +1,78 @@
+"""The list of sessions: who is alive, who waits, how bad it is."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+
+from loopguard_console.desk import Desk
+from loopguard_console.render import pad, safe, size, tier_letter
+from loopguard_console.widgets.chain import PILLS
+from loopguard_console.widgets.virtual import VirtualList
+from loopguard_core.store.contract import Session
+
+_DOTS = {
+    "live": ("●", "p-ok"),
+    "quiet": ("○", "p-ok"),
+    "lost": ("✖", "p-error"),
+    "ended": ("·", "p-dim"),
+}
+
+
+class SessionList(VirtualList):
+    """Sessions as a tree: children below their parents."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.desk: Desk | None = None
+        self.items: list[tuple[int, Session]] = []
+
+    def show(self, desk: Desk) -> None:
+        """Show the sessions of *desk* as they stand now."""
+        self.desk = desk
+        self.items = desk.tree()
+        self.update()
+
+    def count(self) -> int:
+        return len(self.items)
+
+    def at(self) -> int:
+        current = self.desk.current if self.desk is not None else ""
+        return next((n for n, (_, s) in enumerate(self.items) if s.session == current), -1)
+
+    def session_at(self, line: int) -> str:
+        """The id of the session on *line*."""
+        return self.items[line][1].session
+
+    def empty(self) -> str:
+        return " No sessions yet."
+
+    def paint(self, line: int, width: int) -> list[Segment]:
+        depth, session = self.items[line]
+        state = self.desk.state.get(session.session, "") if self.desk is not None else ""
+        dot, style = _DOTS.get(state, ("·", "p-dim"))
+        indent = "  " * min(depth - 1, 4) + "└ " if depth else ""
+        head = [Segment(f" {indent}", self.style("p-dim")), Segment(f"{dot} ", self.style(style))]
+        if session.waiting:
+            tail = [Segment(f" {session.waiting} waits ", self.style("p-ask")), Segment(" ")]
+        else:
+            words = state if state in ("lost", "ended", "quiet") else ""
+            tail = [Segment(f"{words} ", self.style("p-error" if state == "lost" else "p-dim"))]
+        tail.append(Segment(pad(size(session.calls), 5, right=True) + " ", self.style("p-dim")))
+        tail.append(Segment(f" {tier_letter(session.worst)} ", self.style(PILLS[session.worst])))
+        room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
+        return [
+            *head,
+            Segment(pad(session_title(session, max(room, 1)), max(room, 0)), self.style("p-text")),
+            *tail,
+        ]
+
+
+def session_title(session: Session, width: int) -> str:
+    """What a person calls a session: its name, else its agent with the start of its id."""
+    if session.name:
+        return safe(session.name, width)
+    agent = safe(session.agent, width)
+    short = safe(session.session, width)[:8]
+    return safe(
+        f"{agent} {short}" if agent and agent != session.session else session.session, width
+    )

@@ -1,0 +1,65 @@
+"""The first line: live or replay, who waits, the guard, the store's health."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+from loopguard_console.desk import Desk
+from loopguard_console.render import clock, cut, safe, size
+
+
+class StatusBar(Static):
+    """What always is to be seen."""
+
+    def show(self, desk: Desk, *, title: str, store: str, muted: bool) -> None:
+        """Say how *desk* stands; *title* names a recording, *store* the live store."""
+        width = self.size.width or 80
+        left = [(" loopguard ", "bold reverse $primary"), (" ", "")]
+        left += (
+            self._live(desk)
+            if desk.live
+            else [("REPLAY ", "bold $text-accent"), (safe(title, 40), "")]
+        )
+        right = self._guard(desk)
+        if desk.live:
+            right += self._store(desk, store, muted, width)
+        used = sum(len(text) for text, _ in left + right)
+        gap = max(1, width - used)
+        self.update(Content.assemble(*left, (" " * gap, ""), *right))
+
+    def _live(self, desk: Desk) -> list[tuple[str, str]]:
+        alive = sum(1 for state in desk.state.values() if state in ("live", "quiet"))
+        waiting = sum(1 for r in desk.waiting if not r.resolution)
+        parts = [
+            ("● ", "$text-success" if not desk.error else "$text-error"),
+            ("LIVE ", "bold $text-success" if not desk.error else "bold $text-error"),
+            (
+                f" {alive} running · {len(desk.sessions)} session"
+                + ("s" if len(desk.sessions) != 1 else ""),
+                "$text-muted",
+            ),
+        ]
+        if waiting:
+            parts += [("  ", ""), (f" {waiting} waiting ", "bold reverse $text-error")]
+        return parts
+
+    def _guard(self, desk: Desk) -> list[tuple[str, str]]:
+        view = desk.view
+        if view is None:
+            return []
+        guard = view.recording.guard
+        parts = [(f"guard {safe(guard.policy.name, 24)} · {guard.mode} ", "$text-muted")]
+        if view.recording.lost:
+            parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
+        return parts
+
+    def _store(self, desk: Desk, store: str, muted: bool, width: int) -> list[tuple[str, str]]:
+        if desk.error:
+            return [(f" {cut(safe(desk.error), max(10, width // 2))} ", "bold reverse $text-error")]
+        parts = [("muted ", "$text-warning")] if muted else []
+        if width >= 100:
+            parts.append(("store ok ", "$text-muted"))
+        if width >= 60:
+            parts.append((f" {clock(desk.now)} ", "$text-muted"))
+        return parts

@@ -1,0 +1,65 @@
+"""Where a recording stands: position, tier changes, speed."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from loopguard_console.render import tier_letter
+from loopguard_console.view import View
+
+_TIERS = ("$text-muted", "bold $text-warning", "bold $text-error", "bold $text-error")
+
+
+class Transport(Static):
+    """The transport of a replay. A click seeks."""
+
+    class Seek(Message):
+        """Go to call *row*."""
+
+        def __init__(self, row: int) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._track = (0, 1)
+        self._total = 0
+
+    def show(self, view: View | None, *, playing: bool, speed: float) -> None:
+        """Show where *view* stands."""
+        if view is None:
+            self.update("")
+            return
+        total = len(view.recording)
+        self._total = total
+        left = f" {'▶ playing' if playing else '■ paused '} call {view.cursor + 1}/{total} "
+        right = f"  {speed:g}×  [ ] step  e tier  Space play "
+        width = max(10, (self.size.width or 80) - len(left) - len(right))
+        self._track = (len(left), width)
+        parts = [(left, "bold"), *self._cells(view, width), (right, "$text-muted")]
+        self.update(Content.assemble(*parts))
+
+    def _cells(self, view: View, width: int) -> list[tuple[str, str]]:
+        tiers, total = view.recording.tiers, len(view.recording)
+        parts = []
+        here = width * max(0, view.cursor) // max(1, total)
+        for cell in range(width):
+            first = cell * total // width
+            stretch = tiers[first : max(first + 1, (cell + 1) * total // width)]
+            tier = next((t for t in (3, 2, 1) if stretch.find(t) >= 0), 0)
+            if cell == here:
+                parts.append(("●", "bold $text-accent"))
+            elif tier:
+                parts.append((tier_letter(tier), _TIERS[tier]))
+            else:
+                parts.append(("─", "$text-muted"))
+        return parts
+
+    def on_click(self, event: events.Click) -> None:
+        """Seek to the place that was clicked."""
+        first, width = self._track
+        if first <= event.x < first + width and self._total:
+            self.post_message(self.Seek((event.x - first) * self._total // width))
