@@ -11,7 +11,8 @@ from typing import Any
 
 from loopguard_core import escape
 from loopguard_core.config import Config
-from loopguard_core.live import Decision, LiveSession
+from loopguard_core.decision import Decision
+from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Request, Store
 from loopguard_core.store.sqlite import open_store
 

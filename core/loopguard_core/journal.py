@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Stale, StoreError
+from loopguard_core.store.contract import Replaced, Stale, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Journal:
         for attempt in range(_TRIES):
             expect = self.guard.seq if attempt + 1 < _TRIES else None
             try:
-                event.seq = store.append(event, expect=expect)
+                self._write(store, event, expect)
             except Stale:
                 self.catch_up()
                 ruling = self._judge(event)
@@ -154,7 +154,7 @@ class Journal:
             return verdict
         for attempt in range(_TRIES):
             try:
-                event.seq = store.append(event, expect=expect)
+                self._write(store, event, expect)
             except Stale:
                 if attempt + 2 < _TRIES and self._refold():
                     expect = self.guard.seq
@@ -195,7 +195,10 @@ class Journal:
             self._drop(event)
             return
         try:
-            event.seq = store.append(event)
+            try:
+                self._write(store, event)
+            except Stale:
+                self._write(store, event)
         except StoreError as error:
             self._fail(error)
             self._drop(event)
@@ -220,17 +223,28 @@ class Journal:
         for event in events:
             self._fold(event)
 
+    def _write(self, store: Store, event: Event, expect: int | None = None) -> None:
+        """Append; a store that is another one than before counts as ``Stale``, once it has begun anew."""
+        try:
+            event.seq = store.append(event, expect=expect)
+        except Replaced as error:
+            self._begin_anew(store, error)
+            raise Stale from None
+
     def _check_replaced(self, store: Store) -> None:
-        """A store that knows less of the session than the guard is another one: begin anew in it."""
-        known = store.session(self.session)
-        last = known.seq if known is not None else 0
-        lost = self.guard.seq - last
-        if lost <= 0:
-            return
+        """A store that knows less of the session than the guard is another one."""
+        if store.last(self.session) < self.guard.seq:
+            self._begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
+
+    def _begin_anew(self, store: Store, error: Replaced) -> None:
+        """Go on in a store that lost the session: say it, and say in the log what is missing."""
+        self._say(str(error))
+        last = store.last(self.session)
+        lost = max(self.guard.seq - last, 1)
         self._lossy = True
         store.append(self.event("session_start", {**self.opening, "resumed": True}))
-        reason = "the store was replaced while the session ran"
-        self.guard.seq = store.append(self.event("gap", {"count": lost, "reason": reason}))
+        gap = {"count": lost, "reason": "the event store was replaced while the session ran"}
+        self.guard.seq = store.append(self.event("gap", gap))
 
     def _fold(self, event: Event) -> None:
         if event.type == "user_message":

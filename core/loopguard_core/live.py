@@ -13,6 +13,7 @@ from _thread import RLock
 from _weakref import ref
 
 from loopguard_core import refusal
+from loopguard_core.decision import ALLOWED, Decision
 from loopguard_core.events import portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
@@ -21,7 +22,7 @@ from loopguard_core.processes import started
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.paths import machine_key
 from loopguard_core.store.sqlite import open_store
-from loopguard_core.verdict import Ruling, Tier, Verdict
+from loopguard_core.verdict import Tier
 from loopguard_core.waiting import Answer, Ticket, Waiting
 
 TYPE_CHECKING = False
@@ -31,57 +32,11 @@ if TYPE_CHECKING:
 
     from loopguard_core.config import Config
     from loopguard_core.events import Event
-    from loopguard_core.identity import Record
     from loopguard_core.store.contract import Store
+    from loopguard_core.verdict import Ruling, Verdict
 
 #: what a human's answer lets run
 _RUNS = ("approved", "modified")
-
-
-class Decision:
-    """What happens to one call.
-
-    ``run``: it runs, with ``args`` (``modified``: a human changed them). ``message``: where it does not
-    run, what the model gets instead of a result; else what it is told beside it, or empty. ``ends_turn``:
-    the turn is halted, an author's loop should stop. ``request`` names the request that was opened.
-    """
-
-    __slots__ = (
-        "annotations",
-        "args",
-        "began",
-        "call",
-        "ends_turn",
-        "ids",
-        "message",
-        "modified",
-        "payload",
-        "request",
-        "ruling",
-        "run",
-        "tier",
-        "tool",
-    )
-
-    def __init__(self, call: str, tool: str, payload: Payload, ruling: Ruling) -> None:
-        self.call = call
-        self.tool = tool
-        self.payload = payload
-        self.args = payload.value
-        self.ruling = ruling
-        self.run = True
-        self.modified = False
-        self.message = ""
-        self.tier = ruling.tier
-        self.ends_turn = False
-        self.request = ""
-        self.ids: Mapping[str, Record] = {}
-        self.annotations: Mapping[str, Any] | None = None
-        self.began = time.monotonic()
-
-    def __repr__(self) -> str:
-        does = "run" if self.run else "refuse"
-        return f"Decision({self.call!r}, {does}, {self.tier.word}, request={self.request!r})"
 
 
 def to_stderr(line: str) -> None:
@@ -270,12 +225,12 @@ class LiveSession:
         Without *call* (a host that does not name calls) it is the oldest open one that looks the same.
         """
         payload = Payload(args, self._digester)
-        decision = Decision(call, tool, payload, _ALLOWED)
+        decision = Decision(call, tool, payload, ALLOWED)
         decision.annotations = annotations
         with self._lock:
             call = decision.call = call or self.guard.open_call(tool, payload.digest)
             decision.ids = self.guard.identify(tool, payload, annotations)
-            decision.ruling = self.guard.ruling(call) or _ALLOWED
+            decision.ruling = self.guard.ruling(call) or ALLOWED
         return decision
 
     def after(
@@ -485,40 +440,18 @@ class LiveSession:
 
     def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
         self._say(f"internal error while {refusal.plain(str(tool), 60)} was judged: {error!r}")
-        return Decision(call, str(tool), Payload(portable(args), self._digester), _ALLOWED)
+        return Decision(call, str(tool), Payload(portable(args), self._digester), ALLOWED)
 
     async def _wait_async(self, ticket: Ticket) -> Answer:
-        import asyncio  # an agent that awaits has it loaded
-        import threading
-
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
-        cancelled = threading.Event()
-
-        def deliver(answer: Answer) -> None:
-            if not future.done():
-                future.set_result(answer)
-
-        def run() -> None:
-            answer = self._waiting.wait(ticket, cancelled.is_set)
-            if not cancelled.is_set():
-                loop.call_soon_threadsafe(deliver, answer)
-
-        threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
         try:
-            return await future
-        except asyncio.CancelledError:
-            cancelled.set()
+            return await self._waiting.wait_async(ticket)
+        except BaseException:  # the task was cancelled: its request must not stay open
             with self._lock:
-                self._settle_cancelled(ticket)
+                self._waiting.resolve(ticket, "cancelled")
+                self._close(ticket.call, "cancelled", None)
             raise
 
-    def _settle_cancelled(self, ticket: Ticket) -> None:
-        self._waiting.resolve(ticket, "cancelled")
-        self._close(ticket.call, "cancelled", None)
 
-
-_ALLOWED = Ruling("run", Verdict(Tier.ALLOW, ""))
 _sessions: list[ref[LiveSession]] = []
 
 

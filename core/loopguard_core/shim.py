@@ -21,7 +21,8 @@ from collections import deque
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
-from loopguard_core.live import Decision, LiveSession, to_stderr
+from loopguard_core.decision import Decision
+from loopguard_core.live import LiveSession, to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

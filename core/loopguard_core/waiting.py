@@ -150,6 +150,42 @@ class Waiting:
                 left = min(left, max(0.0, ticket.until - time.monotonic()))
             self._pause(left)
 
+    async def wait_async(self, ticket: Ticket) -> Answer:
+        """As ``wait``, in a thread of its own; the event loop runs on. Cancelled, the thread ends soon."""
+        import asyncio  # an agent that awaits has it loaded
+        import threading
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        cancelled = threading.Event()
+
+        def deliver(answer: Answer | None, error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is not None:
+                future.set_exception(error)
+            elif answer is not None:
+                future.set_result(answer)
+
+        def run() -> None:
+            answer, failed = None, None
+            try:
+                answer = self.wait(ticket, cancelled.is_set)
+            except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+                failed = error
+            if cancelled.is_set():
+                return
+            try:
+                loop.call_soon_threadsafe(deliver, answer, failed)
+            except RuntimeError:
+                pass  # the loop was closed: nobody waits any more
+
+        threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
+        try:
+            return await future
+        finally:
+            cancelled.set()
+
     def _pause(self, seconds: float) -> None:
         store = self._journal.store
         if store is None or self._journal.failure:

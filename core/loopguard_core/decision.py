@@ -1,0 +1,63 @@
+"""What a session decides about one call."""
+
+from __future__ import annotations
+
+import time
+
+from loopguard_core.verdict import Ruling, Tier, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from loopguard_core.identity import Payload, Record
+
+#: the ruling on a call of which nothing is known
+ALLOWED = Ruling("run", Verdict(Tier.ALLOW, ""))
+
+
+class Decision:
+    """What happens to one call.
+
+    ``run``: it runs, with ``args`` (``modified``: a human changed them). ``message``: where it does not
+    run, what the model gets instead of a result; else what it is told beside it, or empty. ``ends_turn``:
+    the turn is halted, an author's loop should stop. ``request`` names the request that was opened.
+    """
+
+    __slots__ = (
+        "annotations",
+        "args",
+        "began",
+        "call",
+        "ends_turn",
+        "ids",
+        "message",
+        "modified",
+        "payload",
+        "request",
+        "ruling",
+        "run",
+        "tier",
+        "tool",
+    )
+
+    def __init__(self, call: str, tool: str, payload: Payload, ruling: Ruling) -> None:
+        self.call = call
+        self.tool = tool
+        self.payload = payload
+        self.args = payload.value
+        self.ruling = ruling
+        self.run = True
+        self.modified = False
+        self.message = ""
+        self.tier = ruling.tier
+        self.ends_turn = False
+        self.request = ""
+        self.ids: Mapping[str, Record] = {}
+        self.annotations: Mapping[str, Any] | None = None
+        self.began = time.monotonic()
+
+    def __repr__(self) -> str:
+        does = "run" if self.run else "refuse"
+        return f"Decision({self.call!r}, {does}, {self.tier.word}, request={self.request!r})"
