@@ -19,9 +19,9 @@ from atexit import register, unregister
 from collections import deque
 
 from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.decision import Decision
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
-from loopguard_core.decision import Decision
 from loopguard_core.live import LiveSession, to_stderr
 
 TYPE_CHECKING = False
