@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard_core.live import Decision
+    from loopguard_core.decision import Decision
 
 
 class TurnHalted(Exception):
