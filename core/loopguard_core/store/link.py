@@ -183,13 +183,17 @@ class Link:
         return self._file == known
 
     def _open(self) -> None:
-        try:
-            if self.read_only:
-                db = self._connect_to_read()
-            else:
-                db = self._connect_to_write()
-        except sqlite3.Error as error:
-            raise self._failed(error) from None
+        until = perf_counter_ns() + int(self._patience * 1e9)
+        while True:
+            try:
+                db = self._connect_to_read() if self.read_only else self._connect_to_write()
+                break
+            except sqlite3.Error as error:
+                # the last one to leave a store locks it for a moment
+                if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:
+                    raise self._failed(error) from None
+                self._drop()
+                sleep(0.002)
         stat = os.stat(self.path)
         file = (stat.st_dev, stat.st_ino)
         if file != self._file:
@@ -221,8 +225,9 @@ class Link:
         self._db = db = _connect(f"file:{place}?mode=ro", uri=True)
         try:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
-            if os.access(os.path.dirname(self.path), os.W_OK):
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF in _BUSY
+            if busy or os.access(os.path.dirname(self.path), os.W_OK):
                 raise
             # A WAL cannot be made beside it, so nobody can be writing to it either.
             db.close()
