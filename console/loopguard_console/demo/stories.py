@@ -29,7 +29,8 @@ class Story:
     task: str
     summary: str
     steps: tuple[Step, ...]
-    config: dict[str, Any] = field(default_factory=dict)
+    policy: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 SEARCHES = 34
@@ -98,6 +99,7 @@ STORIES: dict[str, Story] = {
         task="Get the tests of this project to run.",
         summary="an agent tries one failing command after another",
         steps=tuple(_failing()),
-        config={"policy": "hermes", "options": {"hard_stop_enabled": True}},
+        policy="hermes",
+        options={"hard_stop_enabled": True},
     ),
 }
