@@ -20,6 +20,19 @@ from loopguard_core.store.contract import StoreError
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
 COMMANDS: dict[str, str] = {
+    "sessions": "sessions",
+    "show": "show",
+    "pending": "pending",
+    "status": "status",
+    "approve": "decide",
+    "deny": "decide",
+    "modify": "decide",
+    "override": "control",
+    "reset": "control",
+    "halt": "control",
+    "resume": "control",
+    "grants": "grants",
+    "revoke": "control",
     "stats": "stats",
     "judge": "judge",
     "install": "install",

@@ -1,0 +1,78 @@
+"""``grants``: the overrides in force."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from loopguard_console.guards import guard_of
+from loopguard_console.output import emit, json_option, say, table
+from loopguard_console.render import safe, span
+from loopguard_console.stores import Options, find_session, reading
+from loopguard_core.controls import Grant
+from loopguard_core.store.contract import Session, Store
+
+
+@click.command()
+@click.argument("session", metavar="[SESSION]", default="")
+@json_option
+@click.pass_obj
+def grants(options: Options, session: str, as_json: bool) -> None:
+    """List overrides in force, with what is left of each. The command revoke takes one back."""
+    now = time.time()
+    with reading(options) as store:
+        if session:
+            sessions = [find_session(store, session)]
+        else:
+            sessions = [] if store is None else [s for s in store.sessions() if not s.ended]
+        found = [(s, g) for s in sessions for g in in_force(store, s, now)]
+    if as_json:
+        for at, grant in found:
+            emit(_json(at, grant))
+        return
+    if not found:
+        say("No override is in force.")
+        return
+    heads = ("grant", "session", "covers", "calls left", "ends in", "until", "by", "note")
+    table(heads, [_cells(at, grant, now) for at, grant in found], right=(3,))
+
+
+def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
+    """Grants of a session that can still let a call run, the oldest first."""
+    if store is None:
+        return []
+    events = store.read(session.session, payloads=False)
+    if not any(event.type == "grant" for event in events):
+        return []
+    opening = next((e for e in events if e.type == "session_start"), None)
+    guard = guard_of(opening, unique=True)
+    for event in events:
+        guard.apply(event)
+    return [
+        g for g in guard.controls.grants if g.left != 0 and (g.expires is None or now < g.expires)
+    ]
+
+
+def _json(session: Session, grant: Grant) -> dict[str, Any]:
+    return {
+        "grant": grant.grant,
+        "session": session.session,
+        "scope": grant.scope,
+        "key": grant.key or None,
+        "left": grant.left,
+        "expires": grant.expires,
+        "until": grant.until or None,
+        "by": grant.by,
+        "note": grant.note or None,
+        "request": grant.request or None,
+    }
+
+
+def _cells(session: Session, grant: Grant, now: float) -> list[str]:
+    covers = "every call" if grant.scope == "session" else f"{grant.scope} {safe(grant.key, 40)}"
+    left = "no limit" if grant.left is None else str(grant.left)
+    ends = "" if grant.expires is None else span(grant.expires - now)
+    until = {"turn": "your next message", "result": "the result changes"}.get(grant.until, "")
+    return [grant.grant, session.session, covers, left, ends, until, grant.by, grant.note]

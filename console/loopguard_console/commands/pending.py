@@ -1,0 +1,115 @@
+"""``pending``: what waits for a person's decision."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+import click
+
+from loopguard_console.output import emit, json_option, say, table
+from loopguard_console.render import preview, safe, span
+from loopguard_console.stores import Options, find_session, place_of, reading
+from loopguard_core import escape
+from loopguard_core.store.contract import Request, StoreError
+from loopguard_core.store.sqlite import open_store
+from loopguard_core.verdict import Tier
+
+
+@click.command()
+@click.option(
+    "--session", "named", metavar="SESSION", default="", help="Only those of one session."
+)
+@json_option
+@click.pass_obj
+def pending(options: Options, named: str, as_json: bool) -> None:
+    """List requests that wait for your decision, the worst and oldest first.
+
+    A request whose wait is over stays open for some minutes: approved late, the agent's next try of the
+    same call runs. Answer with approve, deny, override or reset.
+    """
+    now = time.time()
+    session = ""
+    if named:
+        with reading(options) as store:
+            session = find_session(store, named).session
+    found = open_requests(options, session)
+    if as_json:
+        for request in found:
+            emit(request_json(request))
+        return
+    if not found:
+        say("Nothing waits for you.")
+        return
+    heads = ("request", "tier", "session", "call", "why", "time")
+    table(heads, [_cells(r, now) for r in found])
+
+
+def open_requests(options: Options, session: str = "") -> list[Request]:
+    """Requests that a person can still answer: waiting ones first, then those open to a late approval."""
+    found = [r for r in _look(options) if session in ("", r.session)]
+    return sorted(found, key=lambda r: (not waits(r), -r.tier, r.opened_ts or 0.0, r.seq))
+
+
+def _look(options: Options) -> list[Request]:
+    with reading(options) as store:
+        if store is None:
+            return []
+    try:
+        with contextlib.closing(open_store(place_of(options), create=False)) as store:
+            return escape.waiting(store)
+    except StoreError:  # it cannot be written, so nothing in it can be answered late
+        with reading(options) as store:
+            return [] if store is None else store.requests(pending=True)
+
+
+def waits(request: Request) -> bool:
+    """True while an agent waits for the answer."""
+    return not request.resolution
+
+
+def request_json(request: Request) -> dict[str, Any]:
+    """A request for programs. Times in seconds since the epoch."""
+    return {
+        "request": request.request,
+        "state": "waiting" if waits(request) else "late",
+        "session": request.session,
+        "call": request.call,
+        "tool": request.tool,
+        "args": request.args,
+        "tier": Tier(request.tier).word,
+        "cause": request.cause,
+        "signature": request.signature,
+        "verdict": request.verdict,
+        "opened_ts": request.opened_ts,
+        "deadline": request.deadline,
+        "late_until": request.late_until,
+        "unanswered": request.unanswered,
+        "seen": request.seen,
+        "resolution": request.resolution or None,
+        "by": request.by or None,
+        "note": request.note or None,
+    }
+
+
+def _cells(request: Request, now: float) -> list[str]:
+    call = f"{safe(request.tool, 24) or '(no name)'}({preview(request.args, 30)})"
+    why = request.verdict.get("reason") or request.cause
+    return [
+        request.request,
+        Tier(request.tier).word,
+        request.session,
+        call,
+        safe(why, 60),
+        _time(request, now),
+    ]
+
+
+def _time(request: Request, now: float) -> str:
+    if not waits(request):
+        return f"not waiting; approve within {span((request.late_until or now) - now)}"
+    waited = span(now - (request.opened_ts or now))
+    if request.deadline is None:
+        return f"waits {waited}, as long as it takes"
+    return f"waits {waited} of {span(request.deadline - (request.opened_ts or now))}"

@@ -1,0 +1,85 @@
+"""``sessions``: every agent run in the store."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import click
+
+from loopguard_console.liveness import liveness
+from loopguard_console.output import emit, json_option, say, table
+from loopguard_console.render import span
+from loopguard_console.stores import Options, place_of, reading
+from loopguard_core.store.contract import Session
+from loopguard_core.verdict import Tier
+
+_ORDER = ("live", "quiet", "lost", "ended")
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Also those that ended or were lost.")
+@json_option
+@click.pass_obj
+def sessions(options: Options, everything: bool, as_json: bool) -> None:
+    """List agent runs: those that wait for you first, then the most recently active.
+
+    The state of a run is live, quiet (no event for a minute), lost (its process is gone) or ended.
+    """
+    now = time.time()
+    host = os.uname().nodename
+    with reading(options) as store:
+        found = [] if store is None else store.sessions()
+    states = {s.session: liveness(s, now, host) for s in found}
+    if not (everything or as_json):
+        running = [s for s in found if states[s.session] in ("live", "quiet") or s.waiting]
+        hidden = len(found) - len(running)
+    else:
+        running, hidden = found, 0
+    running.sort(key=lambda s: (not s.waiting, _ORDER.index(states[s.session]), -(s.last_ts or 0)))
+    if as_json:
+        for session in running:
+            emit(session_json(session, states[session.session]))
+        return
+    if running:
+        heads = ("session", "agent", "state", "calls", "worst", "waiting", "last event")
+        rows = [_cells(s, states[s.session], now) for s in running]
+        table(heads, rows, right=(3, 5))
+    elif not hidden:
+        say(f"No agent has been recorded yet in {place_of(options)}")
+    if hidden:
+        say(f"{hidden} that ended or were lost are not shown (--all)")
+
+
+def session_json(session: Session, state: str) -> dict[str, Any]:
+    """A session for programs. Times in seconds since the epoch."""
+    return {
+        "session": session.session,
+        "name": session.name or None,
+        "agent": session.agent,
+        "state": state,
+        "parent": session.parent or None,
+        "cwd": session.cwd,
+        "host": session.host,
+        "pid": session.pid or None,
+        "calls": session.calls,
+        "worst": Tier(session.worst).word,
+        "waiting": session.waiting,
+        "first_ts": session.first_ts,
+        "last_ts": session.last_ts,
+        "events": session.seq,
+    }
+
+
+def _cells(session: Session, state: str, now: float) -> list[object]:
+    last = "" if session.last_ts is None else f"{span(now - session.last_ts)} ago"
+    return [
+        session.name or session.session,
+        session.agent,
+        state,
+        str(session.calls),
+        Tier(session.worst).word,
+        str(session.waiting or ""),
+        last,
+    ]

@@ -1,0 +1,87 @@
+"""The store that a command works on, and the sessions and requests that people name in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from loopguard_console.errors import Failure, Refused
+from loopguard_console.render import safe
+from loopguard_core.inside import inside_agent
+from loopguard_core.store.contract import Session, Store
+from loopguard_core.store.paths import ENVIRONMENT, default_store
+from loopguard_core.store.sqlite import open_store
+
+Options = dict[str, str | None]
+
+
+def place_of(options: Options) -> str:
+    """The path of the store that is meant: ``--store``, the environment, or the default."""
+    named = options.get("store")
+    return str(Path(named).expanduser().absolute()) if named else default_store()
+
+
+@contextlib.contextmanager
+def reading(options: Options) -> Iterator[Store | None]:
+    """The store to read from; None where nobody named one and nothing was ever recorded.
+
+    Raises ``Refused`` for a named store that is not there, ``StoreError`` for one that cannot be read.
+    """
+    place = place_of(options)
+    if not os.path.lexists(place):
+        if options.get("store") or os.environ.get(ENVIRONMENT):
+            raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
+        yield None
+        return
+    store = open_store(place, create=False, read_only=True)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextlib.contextmanager
+def deciding(options: Options) -> Iterator[Store]:
+    """The store to write a person's word to.
+
+    Raises ``Refused`` where there is none, ``Failure`` inside a guarded agent: a model with a shell must
+    not let itself go. Raises ``StoreError``.
+    """
+    _not_from_inside(inside_agent(None))
+    place = place_of(options)
+    if not os.path.lexists(place):
+        raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
+    store = open_store(place, create=False)
+    try:
+        _not_from_inside(inside_agent(store))
+        yield store
+    finally:
+        store.close()
+
+
+def _not_from_inside(session: str) -> None:
+    if session:
+        raise Failure(
+            f"this command decides for a person and does not run inside the guarded agent "
+            f"{safe(session, 60)}; run it in a terminal of your own"
+        )
+
+
+def find_session(store: Store | None, named: str) -> Session:
+    """The session called *named*: its id, its name, or the beginning of one. Raises ``Refused``."""
+    sessions = [] if store is None else store.sessions()
+    for found in (
+        [s for s in sessions if s.session == named],
+        [s for s in sessions if s.name and s.name == named],
+        [s for s in sessions if named and s.session.startswith(named)],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            some = ", ".join(safe(s.session, 40) for s in found[:4])
+            raise Refused(
+                f"{safe(named, 60)} can mean {len(found)} sessions: {some}; write more of it"
+            )
+    raise Refused(f"no session is called {safe(named, 60)}; the command sessions lists them")
