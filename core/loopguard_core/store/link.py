@@ -187,13 +187,19 @@ class Link:
         while True:
             try:
                 db = self._connect_to_read() if self.read_only else self._connect_to_write()
-                break
             except sqlite3.Error as error:
                 # the last one to leave a store locks it for a moment
                 if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:
                     raise self._failed(error) from None
-                self._drop()
-                sleep(0.002)
+                db = None
+            if db is not None:
+                break
+            self._drop()
+            if perf_counter_ns() > until:
+                raise StoreError(
+                    f"the event store {self.path} is empty; nothing was recorded in it yet"
+                )
+            sleep(0.002)
         stat = os.stat(self.path)
         file = (stat.st_dev, stat.st_ino)
         if file != self._file:
@@ -218,7 +224,8 @@ class Link:
             self._migrate(db)
         return db
 
-    def _connect_to_read(self) -> sqlite3.Connection:
+    def _connect_to_read(self) -> sqlite3.Connection | None:
+        """None while the store is empty: somebody may just be making it."""
         if not os.path.exists(self.path):
             raise StoreError(f"there is no event store at {self.path}")
         place = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -234,6 +241,8 @@ class Link:
             self._db = db = _connect(f"file:{place}?mode=ro&immutable=1", uri=True)
         self._check_kind(db)
         version = schema.version_of(db)
+        if version == 0:
+            return None
         if version < schema.VERSION:
             self._drop()
             raise StoreError(
