@@ -12,16 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from loopguard_console.liveness import liveness
 from loopguard_core import escape
 from loopguard_core.events import Event
-from loopguard_core.processes import alive
 from loopguard_core.store.contract import Request, Session, Store, StoreError
 
 TICK = 0.05  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
 BEAT = 2.0  # seconds between beats
 CHUNK = 500  # events of one session in a batch
-QUIET = 60.0  # seconds without an event after which a living agent is called quiet
 
 
 @dataclass(frozen=True)
@@ -38,20 +37,6 @@ class Batch:
     events: dict[str, tuple[Event, ...]] = field(default_factory=dict)
     more: bool = False
     error: str = ""
-
-
-def liveness(session: Session, now: float, host: str) -> str:
-    """Whether a session is live, quiet, lost or ended: from its last event and its process.
-
-    A process on another host cannot be looked at, so there only time tells; a long call is not lost
-    while its process lives.
-    """
-    if session.ended:
-        return "ended"
-    quiet = session.last_ts is None or now - session.last_ts > QUIET
-    if session.pid and session.host in ("", host) and not alive(session.pid, session.pid_started):
-        return "lost"
-    return "quiet" if quiet else "live"
 
 
 class Feed(threading.Thread):
