@@ -12,7 +12,7 @@ import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
 VERSION = 1
@@ -164,6 +164,24 @@ def load(text: str | bytes) -> Any:
 
 def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) < 4_000 else digits
+
+
+def compared(data: Mapping[str, Any]) -> Any:
+    """The result in a ``call_end`` as identity sees it: without the host's bookkeeping.
+
+    ``host_spans`` names the parts of the text, as [start, end) in characters, that the host wrote and
+    that differ from call to call without meaning: chunk ids, wall times, a guard's own advice.
+    """
+    result = data.get("result")
+    spans = data.get("host_spans")
+    if not spans or not isinstance(result, str) or data.get("redacted"):
+        return result
+    kept, at = [], 0
+    for start, end in spans:
+        kept.append(result[at:start])
+        at = end
+    kept.append(result[at:])
+    return "".join(kept)
 
 
 def encode(event: Event) -> str:

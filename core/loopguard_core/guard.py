@@ -11,7 +11,7 @@ from __future__ import annotations
 from copy import copy
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import Event
+from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.traits import TraitTable
@@ -317,7 +317,7 @@ class Guard:
         records: dict[str, Record] = dict(stored) if isinstance(stored, dict) else {}
         missing = [s for s in self._schemes if s.name not in records]
         if missing and kind != "pending":
-            result = Payload(event.data.get("result"), self.digester)
+            result = Payload(compared(event.data), self.digester)
             traits = self.traits.of(call.tool)
             for scheme in missing:
                 records[scheme.name] = scheme.outcome(
@@ -383,8 +383,10 @@ class Guard:
         mode = event.data.get("mode")
         if mode in MODES:
             self.mode = mode
-        if event.data.get("reason") != "configuration":
-            self._open.clear()  # the process that ran them is gone
+        for opened in self._open.values():  # the process that ran them is gone
+            if opened.started:
+                self.policy.end(opened.call, Outcome("pending", {}))
+        self._open.clear()
 
     def _request_opened(self, event: Event) -> None:
         name, call = event.text("request"), str(event.data["call"])

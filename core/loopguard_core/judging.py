@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from loopguard_core.events import expand
+from loopguard_core.events import compared, expand
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.traits import TraitTable
@@ -155,7 +155,7 @@ class _Judging:
         row = Row(at, call, args, self.policy.peek(call))
         if row.started:
             self.policy.start(call)
-        else:
+        elif self.policy.sees_denied:
             self.policy.refuse(call)
         self.rows.append(row)
         self._open[event.session, str(event.data["call"])] = row
@@ -166,19 +166,21 @@ class _Judging:
             return
         kind = str(event.data["outcome"])
         row.done = True
-        if kind == "denied" and not self.policy.asked_first and not row.started:
-            row.before = self.policy.allow(row.call)
-            row.started = True
-            self.policy.start(row.call)
+        denied, policy = kind == "denied", self.policy
+        if not row.started and denied and not policy.asked_first:
+            row.before, row.started = policy.allow(row.call), True
+            policy.start(row.call)
         outcome = self._outcome(row, event, kind)
         if row.started:
-            row.after = self.policy.end(row.call, outcome)
-        if kind == "denied" and not self.policy.sees_denied:
+            row.after = policy.end(row.call, outcome)
+        elif not policy.sees_denied and not denied:
+            policy.refuse(row.call)
+        if denied and not policy.sees_denied:
             row.before = row.after = None
 
     def _outcome(self, row: Row, event: Event, kind: str) -> Outcome:
         records = _stored(event)
-        result = Payload(event.data.get("result"), self.digester)
+        result = Payload(compared(event.data), self.digester)
         traits = self.traits.of(row.tool)
         for scheme in self._missing(records):
             request = row.call.records[scheme.name]

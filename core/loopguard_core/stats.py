@@ -34,13 +34,12 @@ class SessionStats:
         self._digest = Digester()
         self._places: dict[str, int] = {}
         self._states = bytearray()
-        self._seen: set[str] = set()
+        self._kinds: dict[str, _Kind] = {}
         self._agents: set[str] = set()
         self._recent: deque[str] = deque(maxlen=WINDOW)
         self._in_window: Counter[str] = Counter()
         self._run = self._longest = self._longest_end = 0
         self._pair = self._pingpong = 0
-        self._top_tool = ""
         self._turns = 0
         self._most_in_window = 0
 
@@ -65,7 +64,7 @@ class SessionStats:
         ``run_failures`` (inside the first such run), ``max_in_20`` (identical in any 20 consecutive),
         ``pingpong`` (longest A B A B …, 0 below 4), ``failures`` (error, blocked, denied),
         ``longest_failure_streak``, ``without_result``, ``turns``, ``agents`` and ``top_tool`` (of the
-        longest run). Where a format does not say which calls failed, the three numbers about failures
+        call with the longest run; among equals, of the one that came most often). Where a format does not say which calls failed, the three numbers about failures
         are None.
         """
         states = self._states
@@ -77,7 +76,7 @@ class SessionStats:
         }
         return {
             "calls": len(states),
-            "distinct": len(self._seen),
+            "distinct": len(self._kinds),
             "longest_run": self._longest,
             "max_in_20": self._most_in_window,
             "pingpong": self._pingpong if self._pingpong >= _SHORTEST_PINGPONG else 0,
@@ -85,7 +84,7 @@ class SessionStats:
             "without_result": states.count(_UNANSWERED),
             "turns": self._turns,
             "agents": len(self._agents),
-            "top_tool": self._top_tool,
+            "top_tool": max(self._kinds.values(), key=_Kind.rank, default=_Kind("")).tool,
         }
 
     def _request(self, call: str, event: Event) -> None:
@@ -95,16 +94,18 @@ class SessionStats:
         self._states.append(_UNANSWERED)
         tool = str(event.data["tool"])
         key = f"{tool}\0{self._digest(canonical(event.data.get('args')))}"
-        self._seen.add(key)
+        kind = self._kinds.setdefault(key, _Kind(tool))
+        kind.count += 1
         self._agents.add(event.text("agent"))
-        self._follow(key, tool)
+        self._follow(key)
+        kind.run = max(kind.run, self._run)
 
-    def _follow(self, key: str, tool: str) -> None:
+    def _follow(self, key: str) -> None:
         recent = self._recent
         same = bool(recent) and recent[-1] == key
         self._run = self._run + 1 if same else 1
         if self._run > self._longest:
-            self._longest, self._longest_end, self._top_tool = self._run, len(self._states), tool
+            self._longest, self._longest_end = self._run, len(self._states)
         if same or not recent:
             self._pair = 1
         elif len(recent) > 1 and recent[-2] == key:
@@ -126,6 +127,21 @@ class SessionStats:
             self._states[place] = _FAILURE
         else:
             self._states[place] = _UNDECIDED if outcome == "cancelled" else _OK
+
+
+class _Kind:
+    """One different call: its tool, how often it came, and its longest run."""
+
+    __slots__ = ("count", "run", "tool")
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.count = 0
+        self.run = 0
+
+    def rank(self) -> tuple[int, int]:
+        """What makes it the most repeated one: the longest run, then how often it came."""
+        return self.run, self.count
 
 
 def _longest_streak(states: bytearray) -> int:

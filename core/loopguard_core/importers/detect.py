@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 _MODULES = {
     "ours": "Ours",
     "claude_code": "ClaudeCode",
+    "codex": "Codex",
+    "gemini": "Gemini",
+    "copilot": "Copilot",
+    "opencode": "Opencode",
+    "pi": "Pi",
 }
 _SURE_ENOUGH = 0.3
 

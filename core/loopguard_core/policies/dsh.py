@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome, Policy
@@ -71,9 +72,11 @@ def _javascript(value: object) -> object:
         return value
     try:
         number = float(value)
-        return int(number) if number.is_integer() else None if number != number else number
     except OverflowError:
         return None
+    if not isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
 
 
 def _quoted(text: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from loopguard_core.policies.base import Policy
 
 POLICIES: dict[str, tuple[str, str]] = {
+    "progress": ("progress", "Progress"),
     "hermes": ("hermes", "Hermes"),
     "hermes-seed": ("hermes_seed", "HermesSeed"),
     "hermes-0.22": ("hermes_022", "Hermes022"),

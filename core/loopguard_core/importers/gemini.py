@@ -1,0 +1,238 @@
+"""Gemini CLI: one JSON document (older) or JSON Lines (0.40 and later).
+
+The newer form is rewritten by its own records: a message id written again replaces the message, ``$set``
+can replace the whole list, ``$rewindTo`` drops what came after. So the messages are gathered first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
+from loopguard_core.importers.reading import foreign, host_spans
+from loopguard_core.importers.track import Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.source import Head, Source
+
+_EXIT = re.compile(r"^Exit Code: (-?\d+)", re.M)
+_BLOCKED = re.compile(
+    r"(?:Tool execution blocked|Agent execution stopped by hook|Blocked by hook): ?"
+)
+_HALTED = "Agent execution stopped"
+_ADVICE = re.compile(r"\s*<hook_context>(.*?)</hook_context>", re.S)
+_HOST_LINES = re.compile(r"^(?:Process Group PGID|Background PIDs|PIDs?): .*$", re.M)
+_LOOP = re.compile(r"(?:System: )?(?:A )?[Pp]otential loop (?:was )?detected")
+_INJECTED = ("<session_context>", "<hook_context>")
+_UNFINISHED = frozenset({"validating", "scheduled", "executing", "awaiting_approval", "pending"})
+
+
+class Gemini(Importer):
+    """Chats under ``~/.gemini/tmp/<project>/chats``."""
+
+    name = "gemini"
+    title = "Gemini CLI"
+
+    def sniff(self, head: Head) -> float:
+        document = obj(head.document)
+        if "sessionId" in document and isinstance(document.get("messages"), list):
+            return 0.95 if "projectHash" in document else 0.8
+        for record in head.objects:
+            if "sessionId" in record and "projectHash" in record:
+                return 0.95
+            if "$set" in record or "$rewindTo" in record:
+                return 0.8
+            if record.get("type") == "gemini" and "toolCalls" in record:
+                return 0.8
+        if not head.records and b'"projectHash"' in head.raw[:300]:
+            return 0.9
+        return 0.0
+
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        document = obj(source.head.document)
+        if isinstance(document.get("messages"), list):
+            about = {k: v for k, v in document.items() if k != "messages"}
+            messages = [m for m in document["messages"] if isinstance(m, dict)]
+        else:
+            about, messages = _gather(source, report)
+        track = Track(report, string(about.get("sessionId")) or source.name_session())
+        yield from track.start(
+            when(about.get("startTime")),
+            agent="gemini-cli",
+            format="gemini",
+            parent=string(about.get("parentSessionId")),
+            project=string(about.get("projectHash")),
+        )
+        child = about.get("kind") == "subagent"
+        yield from _Chat(track, report, messages, child).events()
+
+
+def _gather(source: Source, report: Report) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header and the messages as the records leave them."""
+    about: dict[str, Any] = {}
+    messages: dict[str, dict[str, Any]] = {}
+    for number, record in source.records(report):
+        if not isinstance(record, dict):
+            report.skip(type(record).__name__, number)
+        elif "$set" in record:
+            change = obj(record["$set"])
+            if isinstance(change.get("messages"), list):
+                messages = {
+                    string(m.get("id")) or str(i): m
+                    for i, m in enumerate(change["messages"])
+                    if isinstance(m, dict)
+                }
+            about.update({k: v for k, v in change.items() if k != "messages"})
+        elif "$rewindTo" in record:
+            ids = list(messages)
+            target = string(record["$rewindTo"])
+            if target in messages:
+                for gone in ids[ids.index(target) :]:
+                    del messages[gone]
+        elif "type" in record:
+            key = string(record.get("id")) or f"line-{number}"
+            if key in messages:
+                report.duplicates += 1
+            messages[key] = record
+        elif "sessionId" in record:
+            about = {**record, **about}
+        else:
+            report.skip(",".join(list(record)[:3]), number)
+    return about, list(messages.values())
+
+
+class _Chat:
+    """Messages as events."""
+
+    def __init__(
+        self, track: Track, report: Report, messages: list[dict[str, Any]], child: bool
+    ) -> None:
+        self._track = track
+        self._report = report
+        self._messages = messages
+        self._child = child
+
+    def events(self) -> Iterator[Event]:
+        for index, message in enumerate(self._messages):
+            kind = message.get("type")
+            ts = when(message.get("timestamp"))
+            text = text_of(message.get("content"))
+            if kind == "user":
+                yield from self._user(message, text, ts)
+            elif kind in ("gemini", "model", "assistant"):
+                yield from self._model(message, text, ts, index)
+            elif kind in ("info", "error", "warning"):
+                yield self._system(text, ts)
+            else:
+                self._report.skip(kind, index + 1)
+        yield from self._track.finish()
+
+    def _user(self, message: dict[str, Any], text: str, ts: float | None) -> Iterator[Event]:
+        first = obj(next(iter(array(message.get("content"))), None))
+        if "functionResponse" in first:
+            return
+        if text.startswith(_INJECTED) or _LOOP.match(text):
+            yield self._system(text, ts)
+        elif self._child:
+            yield self._track.event("turn_start", ts, reason="task", text=text)
+        else:
+            yield self._track.event("user_message", ts, text=text)
+
+    def _system(self, text: str, ts: float | None) -> Event:
+        if _LOOP.search(text):
+            verdict = foreign("warn", text, "gemini-cli", detector="loop_detection")
+            return self._track.event("system_message", ts, text=text, verdict=verdict)
+        return self._track.event("system_message", ts, text=text)
+
+    def _model(
+        self, message: dict[str, Any], text: str, ts: float | None, index: int
+    ) -> Iterator[Event]:
+        calls = [c for c in array(message.get("toolCalls")) if isinstance(c, dict)]
+        if text:
+            yield self._track.event("assistant_text", ts, text=text)
+        ids = [string(c.get("id")) or f"{index}-{n}" for n, c in enumerate(calls)]
+        for call, own in zip(calls, ids, strict=True):
+            yield from self._track.call(
+                own,
+                string(call.get("name")) or "unknown",
+                call.get("args"),
+                message=string(message.get("id")),
+                ts=ts,
+                agent=string(call.get("agentId")),
+            )
+        warned = self._warned_after(index)
+        for number, (call, own) in enumerate(zip(calls, ids, strict=True), 1):
+            if call.get("status") in _UNFINISHED or not self._track.is_open(own):
+                continue
+            outcome, more = _outcome(call)
+            if warned and number == len(calls):
+                more.setdefault("verdict", warned)
+            yield from self._track.end(own, outcome, ts=when(call.get("timestamp")), **more)
+
+    def _warned_after(self, index: int) -> dict[str, Any] | None:
+        """The CLI's own loop detection, where it spoke up right after these calls."""
+        for message in self._messages[index + 1 : index + 4]:
+            text = text_of(message.get("content"))
+            if message.get("type") in ("gemini", "model"):
+                return None
+            if _LOOP.match(text):
+                return foreign("warn", text, "gemini-cli", detector="loop_detection")
+        return None
+
+
+def _outcome(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    result = _response(call)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    more: dict[str, Any] = {"result": result}
+    if isinstance(result, str):
+        advice = [list(m.span()) for m in _ADVICE.finditer(text)]
+        if spans := _apart(sorted([*advice, *host_spans(text, _HOST_LINES)])):
+            more["host_spans"] = spans
+    status = call.get("status")
+    if status == "cancelled":
+        refused = "did not allow" in text or "denied" in text.lower()
+        return ("denied" if refused else "cancelled"), more
+    if blocked := _BLOCKED.match(text):
+        tier = "halt" if text.startswith(_HALTED) else "block"
+        more["verdict"] = foreign(tier, text[blocked.end() :], "hook")
+        return "blocked", more
+    if advised := _ADVICE.search(text):
+        more["verdict"] = foreign("warn", advised[1], "hook")
+    exited = _EXIT.search(text)
+    if status == "error" or (exited and int(exited[1]) != 0):
+        return "error", more
+    return "ok", more
+
+
+def _apart(spans: list[list[int]]) -> list[list[int]]:
+    """Sorted spans without overlaps."""
+    out: list[list[int]] = []
+    for start, end in spans:
+        if out and start < out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return out
+
+
+def _response(call: dict[str, Any]) -> Any:
+    """The result of a call: the text of its function response where there is one."""
+    parts = [
+        obj(obj(p).get("functionResponse")).get("response")
+        for p in array(call.get("result"))
+        if "functionResponse" in obj(p)
+    ]
+    if len(parts) == 1 and isinstance(parts[0], dict):
+        response = parts[0]
+        for name in ("output", "error"):
+            if isinstance(response.get(name), str) and len(response) == 1:
+                return response[name]
+        return response
+    return parts or call.get("result")

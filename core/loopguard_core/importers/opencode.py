@@ -1,0 +1,140 @@
+"""opencode: ``opencode export`` documents, and its own SQLite store. Times are milliseconds."""
+
+from __future__ import annotations
+
+import re
+
+from loopguard_core.importers.base import Closed, Importer, array, obj, string, when
+from loopguard_core.importers.reading import whole
+from loopguard_core.importers.track import Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.source import Head, Source
+
+_REJECTED = re.compile(
+    r"The user (?:has )?rejected|rejected permission|user dismissed|PermissionRejected", re.I
+)
+
+
+class Opencode(Importer):
+    """Exported sessions."""
+
+    name = "opencode"
+    title = "opencode"
+
+    def sniff(self, head: Head) -> float:
+        return max((_sure(r) for r in head.objects), default=0.0)
+
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        for number, record in source.records(report):
+            if not isinstance(record, dict) or "messages" not in record:
+                report.skip("no session", number)
+                continue
+            yield from session_events(record, report, source.name_session())
+
+
+def _sure(record: dict[str, Any]) -> float:
+    info, messages = record.get("info"), record.get("messages")
+    if not isinstance(info, dict) or not isinstance(messages, list):
+        return 0.0
+    parts = [m for m in messages if isinstance(m, dict) and "parts" in m and "info" in m]
+    return 0.95 if parts or string(info.get("id")).startswith("ses_") else 0.0
+
+
+def session_events(record: dict[str, Any], report: Report, fallback: str) -> Iterator[Event]:
+    """The events of one exported session."""
+    info = obj(record.get("info"))
+    track = Track(report, string(info.get("id")) or fallback)
+    parent = string(info.get("parentID"))
+    yield from track.start(
+        when(obj(info.get("time")).get("created")),
+        agent="opencode",
+        format="opencode",
+        version=string(info.get("version")),
+        cwd=string(info.get("directory")),
+        parent=parent,
+        name=string(info.get("title")),
+    )
+    for message in array(record.get("messages")):
+        yield from _message(track, obj(message), bool(parent), report)
+    yield from track.finish()
+    yield Closed(track.session)
+
+
+def _message(track: Track, message: dict[str, Any], child: bool, report: Report) -> Iterator[Event]:
+    about = obj(message.get("info")) or message
+    ts = when(obj(about.get("time")).get("created"))
+    own = string(about.get("id"))
+    parts = [obj(p) for p in array(message.get("parts"))]
+    if about.get("role") == "user":
+        said = [p for p in parts if p.get("type") == "text" and not p.get("synthetic")]
+        injected = [p for p in parts if p.get("type") == "text" and p.get("synthetic")]
+        if said or not injected:
+            text = "\n".join(string(p.get("text")) for p in said)
+            if child:
+                yield track.event("turn_start", ts, reason="task", text=text)
+            else:
+                yield track.event("user_message", ts, text=text)
+        for part in injected:
+            yield track.event("system_message", ts, text=string(part.get("text")))
+        return
+    for part in parts:
+        kind = part.get("type")
+        if kind == "text" and part.get("text"):
+            yield track.event("assistant_text", ts, text=string(part["text"]))
+        elif kind == "tool":
+            yield from _tool(track, part, own, ts)
+        elif kind not in _QUIET:
+            report.skip(kind)
+
+
+def _tool(track: Track, part: dict[str, Any], message: str, ts: float | None) -> Iterator[Event]:
+    state = obj(part.get("state"))
+    time = obj(state.get("time"))
+    call = string(part.get("callID")) or string(part.get("id"))
+    started = when(time.get("start"))
+    yield from track.call(
+        call,
+        string(part.get("tool")) or "unknown",
+        state.get("input"),
+        message=message,
+        ts=started if started is not None else ts,
+    )
+    status = state.get("status")
+    if status not in ("completed", "error") or not track.is_open(call):
+        return
+    metadata = obj(state.get("metadata"))
+    more: dict[str, Any] = {}
+    if metadata.get("interrupted"):
+        more["interrupted"] = True
+    if status == "error":
+        result = state.get("error")
+        outcome = "denied" if _REJECTED.search(string(result)) else "error"
+    else:
+        result = state.get("output")
+        code = whole(metadata.get("exit"))
+        outcome = "error" if code else "ok"
+    yield from track.end(call, outcome, ts=when(time.get("end")), result=result, **more)
+
+
+_QUIET = frozenset(
+    {
+        "step-start",
+        "step-finish",
+        "reasoning",
+        "snapshot",
+        "patch",
+        "file",
+        "agent",
+        "compaction",
+        "retry",
+        "subtask",
+        "text",
+    }
+)

@@ -1,0 +1,213 @@
+"""Arguments without their cosmetics: what remains equal means the same request.
+
+Dropped or unified: absent, null and empty; 1, 1.0 and "1"; the spelling of paths and addresses; white
+space around values and inside commands and queries; letter case of web-style queries; comment lines
+of commands; and fields that only explain a call (a description beside the command).
+
+Nothing is copied while there is nothing to change: ``tidy`` gives back the very same object.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+PATH, COMMAND, QUERY, ADDRESS = "path", "command", "query", "address"
+_ROLES = {
+    PATH: "path file file_path filepath filename file_name dir directory dir_path directory_path folder root cwd"
+    " workdir work_dir working_directory target_file relative_path absolute_path notebook_path source_path"
+    " target_path source destination dest base_path paths files include_path relative_workspace_path uri",
+    COMMAND: "command cmd script commands shell_command bash_command cmdline code_to_run",
+    QUERY: "query q search search_query search_term searchterm keyword keywords term terms question pattern regex"
+    " glob queries text_query",
+    ADDRESS: "url urls link href address endpoint",
+}
+ROLES = {name: role for role, names in _ROLES.items() for name in names.split()}
+
+#: Said about a call, not part of it, whatever stands beside it.
+EXPLAINS = frozenset(
+    ("explanation", "rationale", "justification", "thought", "thoughts", "reasoning")
+)
+#: Said about a call only where the field that matters stands beside it.
+DESCRIBES = frozenset(("description", "reason", "intent", "purpose", "summary", "title", "goal"))
+_MATTERS = frozenset(
+    ("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql")
+)
+_LOOKED_AT = frozenset(("path", "file_path", "file", "filename", "id", "q", *_MATTERS))
+
+_LONG = 4096
+_DEEPEST = 12
+_DOTTED = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[/\\]{2}|\\|.[/\\]$|^file:")
+_COMMENT = re.compile(r"(?m)^[ \t]*#(?!!).*\n?")
+_WHOLE = 2**53
+
+
+class Tidier:
+    """Tidies the arguments of one tool. ``fold_case``: queries of this tool ignore letter case."""
+
+    __slots__ = ("_fold_case", "_ignored", "_looks", "_only", "_paths")
+
+    def __init__(
+        self,
+        *,
+        ignored: Iterable[str] = (),
+        only: Iterable[str] = (),
+        paths: Iterable[str] = (),
+        looks: bool = False,
+        fold_case: bool = False,
+    ) -> None:
+        self._ignored = frozenset(ignored)
+        self._only = frozenset(only)
+        self._paths = frozenset(paths)
+        self._looks = looks
+        self._fold_case = fold_case
+
+    def tidy(self, args: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
+        """The arguments without cosmetics, and one letter for each kind that was removed.
+
+        ``f`` fields, ``j`` JSON spelling, ``p`` paths and addresses, ``s`` white space, case, comments.
+        """
+        kinds: set[str] = set()
+        dropped = self._dropped(args)
+        if dropped:
+            kinds.add("f")
+            args = {k: v for k, v in args.items() if k not in dropped}
+        return self._mapping(args, kinds, 0), "".join(sorted(kinds))
+
+    def _dropped(self, args: dict[Any, Any]) -> set[Any]:
+        if self._only and self._only.intersection(args):
+            return {k for k in args if k not in self._only}
+        dropped = set(self._ignored.intersection(args)) if self._ignored else set()
+        if len(args) > 1:
+            if not EXPLAINS.isdisjoint(args):
+                dropped |= EXPLAINS.intersection(args)
+            if not DESCRIBES.isdisjoint(args):
+                matters = _LOOKED_AT if self._looks else _MATTERS
+                if not matters.isdisjoint(args):
+                    dropped |= DESCRIBES.intersection(args)
+        return dropped if len(dropped) < len(args) else set()
+
+    def _mapping(self, args: dict[Any, Any], kinds: set[str], depth: int) -> dict[Any, Any]:
+        out: dict[Any, Any] | None = None
+        for key, value in args.items():
+            tidied = self._value(key, value, kinds, depth)
+            if tidied is value and value is not None:
+                continue
+            if out is None:
+                out = dict(args)
+            if tidied is None:
+                kinds.add("j")
+                del out[key]
+            else:
+                out[key] = tidied
+        return args if out is None else out
+
+    def _value(self, key: Any, value: Any, kinds: set[str], depth: int) -> Any:
+        """The tidied value; the same object where nothing changes, None where it says nothing."""
+        kind = type(value)
+        if kind is str:
+            return self._text(key, value, kinds)
+        if kind is int or kind is bool:
+            return value
+        if kind is float:
+            if value.is_integer() and -_WHOLE < value < _WHOLE:
+                kinds.add("j")
+                return int(value)
+            return value
+        if depth >= _DEEPEST:
+            return value
+        if kind is dict:
+            tidied = self._mapping(value, kinds, depth + 1)
+            return tidied or None
+        if kind is list:
+            items = [self._value(key, v, kinds, depth + 1) for v in value]
+            if all(a is b for a, b in zip(items, value, strict=True)):
+                return value or None
+            return items
+        return value
+
+    def _text(self, key: Any, value: str, kinds: set[str]) -> Any:
+        text = value.strip()
+        if not text:
+            return None
+        if len(text) > _LONG:
+            if len(text) != len(value):
+                kinds.add("s")
+                return text
+            return value
+        role = ROLES.get(key) or (PATH if key in self._paths else None)
+        if role is None:
+            if (
+                text.isdecimal()
+                and text.isascii()
+                and len(text) < 16
+                and (text[0] != "0" or text == "0")
+            ):
+                kinds.add("j")
+                return int(text)
+        elif role is PATH:
+            if _DOTTED.search(text) is not None:
+                plain = path(text)
+                if plain != text:
+                    kinds.add("p")
+                    text = plain
+        elif role is COMMAND:
+            text = command(text)
+        elif role is QUERY:
+            text = " ".join(text.split())
+            if self._fold_case:
+                text = text.casefold()
+        else:
+            plain = address(text)
+            if plain != text:
+                kinds.add("p")
+                text = plain
+        if text == value:
+            return value
+        if "p" not in kinds:
+            kinds.add("s")
+        return text
+
+
+def path(text: str) -> str:
+    """A path in its plainest spelling, without looking at the disk: ``./a//b/../c/`` is ``a/c``."""
+    if text.startswith("file://"):
+        text = text[7:]
+    if "://" in text:
+        return address(text)
+    text = text.replace("\\", "/")
+    parts: list[str] = []
+    for part in text.split("/"):
+        if part in ("", "."):
+            continue
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part != ".." or not text.startswith("/"):
+            parts.append(part)
+    plain = "/".join(parts)
+    if text.startswith("/"):
+        return "/" + plain
+    return plain or "."
+
+
+def address(text: str) -> str:
+    """A web address without fragment and closing slash, scheme and host in lower case."""
+    head, mark, rest = text.partition("://")
+    if not mark:
+        return text
+    rest = rest.partition("#")[0].rstrip("/")
+    host, slash, tail = rest.partition("/")
+    return f"{head.lower()}://{host.lower()}{slash}{tail}"
+
+
+def command(text: str) -> str:
+    """A shell command without comment lines, doubled spaces and a closing semicolon."""
+    if "#" in text:
+        text = _COMMENT.sub("", text).strip() or text
+    if "  " in text or "\t" in text or " \n" in text:
+        text = "\n".join(" ".join(line.split()) for line in text.splitlines())
+    return text.rstrip("; ") or text

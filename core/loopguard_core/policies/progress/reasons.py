@@ -1,0 +1,131 @@
+"""The sentences of ``progress``: what repeated, how often, what did not change, what to do instead."""
+
+from __future__ import annotations
+
+from loopguard_core.policies.progress.answers import TIMEOUT, TRANSIENT
+from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.identity import Record
+    from loopguard_core.policies.progress.state import Agent, Asked
+
+_FLAGS = (
+    ("r", "read-only"),
+    ("m", "mutating"),
+    ("b", "bookkeeping"),
+    ("p", "poller"),
+    ("q", "search"),
+    ("t", "message"),
+    ("z", "sleep"),
+)
+_COSMETICS = (
+    ("f", "ignored fields"),
+    ("j", "JSON spelling"),
+    ("p", "path spelling"),
+    ("s", "white space"),
+)
+
+
+def traits(record: Record) -> tuple[str, ...]:
+    """The traits and normalisations of a request, in words."""
+    flags, cosmetics = record.get("f", ""), record.get("d", "")
+    found = [word for letter, word in _FLAGS if letter in flags]
+    if found:
+        found.append(f"traits from {record.get('v', 'rule')}")
+    found += [f"{word} normalised" for letter, word in _COSMETICS if letter in cosmetics]
+    return tuple(found)
+
+
+def again(tool: str, agent: Agent, asked: Asked, *, halts: bool) -> str:
+    """Why the same call is stopped."""
+    end = "The turn ends here." if halts else "This one was not run."
+    return f"{_story(tool, agent, asked)} {end} {_advice(asked)}"
+
+
+def warned(tool: str, agent: Agent, asked: Asked) -> str:
+    """Why the same call is warned about, after it ran."""
+    return f"{_story(tool, agent, asked)} {_advice(asked)}"
+
+
+def _story(tool: str, agent: Agent, asked: Asked) -> str:
+    ran = asked.answers.get(asked.last, 0)
+    if asked.failing == "denied":
+        what = (
+            f"{named(tool)} was requested {times(asked.repeats)} with the same arguments and denied"
+        )
+    elif asked.failing:
+        kind = "" if asked.failing == "failure" else f" ({asked.failing})"
+        what = f"{named(tool)} was called {times(ran)} with the same arguments and came back the same way{kind}"
+    else:
+        what = f"{named(tool)} was called {times(ran)} with the same arguments and gave the same answer"
+    if asked.open:
+        what += f"; {asked.open} more like it still run"
+    if asked.refused:
+        what += f"; {asked.refused} more like it were refused"
+    return f"{what}. The last {agent.stale} steps brought nothing new."
+
+
+def _advice(asked: Asked) -> str:
+    if asked.failing == "denied":
+        return "Asking again will not change the decision: do something else, or ask the user."
+    return DIAGNOSE if asked.failing and asked.failing != "nothing found" else CHANGE
+
+
+def burst(tool: str, count: int, *, stopped: bool) -> str:
+    """Why identical calls inside one message are one too many."""
+    end = "This one was not run; one of them is enough." if stopped else "One of them is enough."
+    return f"One message holds {count} identical calls of {named(tool)}. {end} {CHANGE}"
+
+
+def varying(tool: str, agent: Agent, *, halts: bool = False) -> str:
+    """Why calls with ever other arguments are slowed down."""
+    kind = agent.dry_class
+    count = agent.dry_count
+    if kind == "nothing found":
+        what = f"The last {count} searches, each with other words, found nothing."
+        then = "What you look for may not be there: say so, or look elsewhere."
+    elif kind == "same answer":
+        what = f"The last {count} searches, each with other words, gave an answer that you already have."
+        then = "Use what you have, or look elsewhere."
+    elif kind == "lines read before":
+        what = f"The last {count} reads of {named(tool)} brought no line that was not read before."
+        then = "Use what you have read."
+    elif kind == "same target":
+        what = f"{named(tool)} sent {count} more messages to the same place and got the same answer each time."
+        then = "Wait for a reply, or stop."
+    elif kind == "denied":
+        what = f"The last {count} requests were denied, though the arguments changed."
+        then = "Other arguments will not change the decision: do something else, or ask the user."
+    else:
+        named_kind = "in the same way" if kind in ("", "failure") else f"alike: {kind}"
+        what = f"The last {count} attempts failed {named_kind}, though the arguments changed."
+        then = DIAGNOSE
+    end = " The turn ends here." if halts else ""
+    return f"{what}{end} {then}"
+
+
+def outage(tool: str, kind: str, count: int, *, stopped: bool = False) -> str:
+    """What is said of a failure that passes by itself."""
+    word = kind if kind in TRANSIENT or kind == TIMEOUT else "outage"
+    end = " This one was not run." if stopped else ""
+    return (
+        f"{named(tool)} met a transient {word} {times(count)}; the service, not the request, is at fault.{end}"
+        " Wait longer before each retry, go on with other work, or tell the user."
+    )
+
+
+def clock(tool: str, count: int) -> str:
+    """What is said where only a time in the answer changes."""
+    return (
+        f"{named(tool)} answered {times(count + 1)} with nothing but a time that changed (ignored: times)."
+        f" If the time is not what you wait for: {CHANGE[0].lower()}{CHANGE[1:]}"
+    )
+
+
+def waiting(tool: str, count: int) -> str:
+    """What is said of a long wait."""
+    return (
+        f"{named(tool)} has been asked {times(count)} over time and its answer never changed."
+        " Check that what you wait for still runs, or tell the user."
+    )

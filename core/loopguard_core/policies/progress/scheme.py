@@ -1,0 +1,260 @@
+"""What ``progress`` takes from a call: digests and flags, small enough to stand with the event.
+
+Record of a request: ``s`` digest of the tidied arguments; ``f`` flags, one letter each (``r`` read-only,
+``m`` mutating, ``b`` bookkeeping, ``p`` poll, ``q`` search, ``t`` tells somebody, ``z`` only sleeps);
+``d`` letters of the cosmetics removed (see ``arguments``); ``w`` seconds that the call itself waits;
+``g`` ``[target digest, first line, end]`` of a range that is read; ``k`` digest of the target of a
+message; ``p`` basename digest of a path, led by ``a`` or ``r`` (absolute, relative); ``v`` where the
+tool's traits come from. Absent fields say nothing.
+
+Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
+times (absent where nothing was there to take out); ``e`` digest of a failure's template, ``c`` its
+class; ``z`` an empty answer; ``o`` an outage that a success reports; ``l`` lines of an open-ended read.
+"""
+
+from __future__ import annotations
+
+import json
+
+from loopguard_core.identity import Scheme, canonical
+from loopguard_core.policies.progress import answers, commands
+from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
+from loopguard_core.traits.rules import SEARCHES, TELLS, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.identity import Payload, Record
+    from loopguard_core.traits import Traits
+
+NAME = "progress-1"
+
+_SHELLS = frozenset(
+    (
+        "bash",
+        "shell",
+        "sh",
+        "zsh",
+        "terminal",
+        "powershell",
+        "exec",
+        "console",
+        "command",
+        "cmd",
+        "run",
+    )
+)
+_SLEEPERS = frozenset(("sleep", "wait", "delay", "pause"))
+_CASELESS = frozenset(
+    ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
+)
+_CASED = frozenset(("grep", "rg", "glob", "ripgrep", "code", "files", "file"))
+_BODIES = frozenset(
+    (
+        "text",
+        "message",
+        "body",
+        "content",
+        "msg",
+        "prompt",
+        "comment",
+        "note",
+        "subject",
+        "markdown",
+        "html",
+        "blocks",
+    )
+)
+_TYPED = ("chars", "input", "keys", "data", "text", "stdin")
+_NORMALISED = 262_144
+_KINDS = 1024
+
+
+class _Tool:
+    """What a tool is to this scheme: made once for each tool and its traits."""
+
+    __slots__ = (
+        "flags",
+        "poller",
+        "reads",
+        "search",
+        "shell",
+        "sleeper",
+        "source",
+        "tells",
+        "tidier",
+    )
+
+    def __init__(self, tool: str, traits: Traits) -> None:
+        found = words(tool)
+        self.reads = bool(traits.readonly)
+        self.poller = bool(traits.poller)
+        self.shell = not _SHELLS.isdisjoint(found) and not self.reads
+        self.sleeper = not self.reads and bool(found) and found[0] in _SLEEPERS
+        self.search = traits.readonly is not False and not SEARCHES.isdisjoint(found)
+        self.tells = bool(traits.mutating) and not TELLS.isdisjoint(found)
+        self.source = traits.source
+        flags = "r" if traits.readonly else ""
+        if traits.mutating:
+            flags += "m"
+        if traits.bookkeeping:
+            flags += "b"
+        if self.search:
+            flags += "q"
+        if self.tells:
+            flags += "t"
+        self.flags = flags
+        self.tidier = Tidier(
+            ignored=traits.ignored_fields,
+            only=traits.identity_fields,
+            paths=traits.path_fields,
+            looks=self.reads or self.shell,
+            fold_case=self.search and not _CASELESS.isdisjoint(found) and _CASED.isdisjoint(found),
+        )
+
+
+class ProgressScheme(Scheme):
+    """The identity scheme of ``progress``."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._tools: dict[tuple[str, Traits], _Tool] = {}
+
+    def _tool(self, tool: str, traits: Traits) -> _Tool:
+        found = self._tools.get((tool, traits))
+        if found is None:
+            if len(self._tools) >= _KINDS:
+                self._tools.clear()
+            found = self._tools[tool, traits] = _Tool(tool, traits)
+        return found
+
+    def request(self, tool: str, args: Payload, traits: Traits) -> Record:
+        known = self._tool(tool, traits)
+        value = _arguments(args.value)
+        if value is None:
+            return {"s": args.digest, "f": known.flags, "v": known.source}
+        try:
+            return self._request(known, args, value)
+        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            return {"s": args.digest, "f": known.flags, "v": known.source}
+
+    def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
+        tidied, cosmetics = tool.tidier.tidy(value)
+        same = tidied is args.value
+        digest = args.digest if same else args.digest_of(canonical(tidied))
+        record: Record = {"s": digest, "f": tool.flags, "v": tool.source}
+        if cosmetics:
+            record["d"] = cosmetics
+        command = ""
+        if tool.shell:
+            command = commands.command_of(value)
+        if tool.poller and not any(value.get(name) for name in _TYPED):
+            record["f"] += "p"
+        if tool.sleeper or (command and "sleep" in command):
+            seconds, only = commands.slept(command, value, tool.sleeper)
+            if seconds:
+                record["w"] = round(seconds, 3)
+            if only:
+                record["f"] += "z"
+        if command:
+            self._shell(args, command, record)
+        elif tool.reads and not tool.search:
+            self._reading(args, tidied, digest, record)
+        elif tool.tells:
+            target = {k: v for k, v in tidied.items() if k not in _BODIES}
+            if target and len(target) < len(tidied):
+                record["k"] = args.digest_of(canonical(target))
+        return record
+
+    def _shell(self, args: Payload, command: str, record: Record) -> None:
+        if commands.looks_up(command):
+            record["f"] += "q"
+        lines = commands.file_lines(command)
+        if lines is not None:
+            record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
+
+    def _reading(self, args: Payload, tidied: dict[Any, Any], digest: str, record: Record) -> None:
+        where = next(
+            (k for k in tidied if ROLES.get(k) is PATH and isinstance(tidied[k], str)), None
+        )
+        if where is None:
+            return
+        spelled: str = tidied[where]
+        last = spelled.rpartition("/")[2]
+        record["p"] = ("a" if spelled.startswith("/") else "r") + args.digest_of(last)[:12]
+        if commands.RANGE_FIELDS.isdisjoint(tidied):
+            record["g"] = [digest, 0, None]
+            return
+        lines = commands.field_lines(tidied)
+        if lines is not None:
+            rest = {k: v for k, v in tidied.items() if k not in commands.RANGE_FIELDS}
+            record["g"] = [args.digest_of(canonical(rest)), *lines]
+
+    def outcome(
+        self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
+    ) -> Record:
+        value = result.value
+        try:
+            return self._success(tool, result, traits, request) if ok else _failure(args, result)
+        except Exception:  # noqa: BLE001 - a foreign result may raise anything
+            digest = result.digest
+            return (
+                {"x": digest}
+                if ok
+                else {"e": digest, "c": "", "x": digest, "y": type(value).__name__}
+            )
+
+    def _success(self, tool: str, result: Payload, traits: Traits, request: Record) -> Record:
+        known = self._tool(tool, traits)
+        flags = request.get("f", "")
+        text = result.canonical
+        record: Record = {"x": result.digest}
+        if len(text) <= 600:
+            if "q" in flags and answers.is_empty(text):
+                record["z"] = 1
+            elif outage := answers.outage_class(text):
+                record["o"] = outage
+        lines = request.get("g")
+        if lines is not None and lines[2] is None:
+            record["l"] = text.count("\n") + 1
+        if len(text) <= _NORMALISED:
+            steady = answers.steady(
+                text, reads=known.reads, numbered=not (known.reads or "p" in flags)
+            )
+            if steady != text:
+                record["n"] = result.digest_of(steady)
+            timeless = answers.timeless(steady)
+            if timeless != steady:
+                record["t"] = result.digest_of(timeless)
+        return record
+
+
+def _failure(args: Payload, result: Payload) -> Record:
+    text = answers.text_of(result.value) or result.canonical[:4000]
+    said = _said(args.value)
+    pattern = answers.template(text, said)
+    return {"e": result.digest_of(pattern), "c": answers.failure_class(text)}
+
+
+def _said(args: Any) -> tuple[str, ...]:
+    if not isinstance(args, dict):
+        return ()
+    short = [v.strip() for v in list(args.values())[:8] if isinstance(v, str) and 2 < len(v) < 300]
+    return tuple(sorted(filter(None, short), key=len, reverse=True))
+
+
+def _arguments(value: Any) -> dict[Any, Any] | None:
+    """The arguments as an object where they are one, or text that is one; None stands for none."""
+    if isinstance(value, dict):
+        return value
+    if value is None or value == "" or value == []:
+        return {}
+    if isinstance(value, str) and value[:1] in "{ \n\t" and len(value) < _NORMALISED:
+        try:
+            parsed = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        return parsed if isinstance(parsed, dict) else None
+    return None

@@ -1,0 +1,123 @@
+"""A recorded session gives the recorded verdicts again, whole or from any point that a rebuild uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopguard_core.events import Event, decode, encode
+from loopguard_core.guard import Guard
+from loopguard_core.journal import rebuild
+from loopguard_core.store.contract import Store
+from plays import Play, fresh
+
+POLICIES: list[tuple[str, dict[str, Any]]] = [
+    ("graded", {}),
+    ("hermes", {"hard_stop_enabled": True}),
+    ("tool-loop-guard", {}),
+    ("dsh", {"softThreshold": 2, "hardThreshold": 3}),
+]
+
+tools = st.sampled_from(["search", "read", "bash"])
+calls = st.tuples(
+    st.just("call"),
+    tools,
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["r", "s"]),
+    st.sampled_from(["ok", "ok", "error", "denied"]),
+    st.sampled_from(["expired", "approved", "denied", "cancelled"]),
+)
+humans = st.one_of(
+    st.just(("user_message",)),
+    st.just(("turn_start",)),
+    st.just(("resume",)),
+    st.tuples(st.just("halt"), st.sampled_from(["turn", "session"])),
+    st.tuples(st.just("reset"), st.sampled_from(["session", "tool"]), tools),
+    st.tuples(
+        st.just("grant"),
+        st.sampled_from(["session", "tool"]),
+        tools,
+        st.sampled_from([None, 1, 3]),
+        st.sampled_from(["", "turn", "result"]),
+        st.sampled_from([None, 5.0, 50.0]),
+    ),
+    st.just(("session_start",)),
+)
+scripts = st.lists(st.one_of(calls, calls, calls, humans), max_size=40)
+
+
+def play(guard: Guard, script: list[tuple[Any, ...]]) -> list[Event]:
+    session = Play(guard)
+    for step in script:
+        kind = step[0]
+        if kind == "call":
+            _, tool, args, result, outcome, answer = step
+            session.call(tool, args, result, answer, outcome)
+        elif kind == "grant":
+            _, scope, key, budget, until, seconds = step
+            expires = None if seconds is None else session.clock + seconds
+            session.grant(scope, key, budget=budget, until=until, expires=expires)
+        elif kind == "reset":
+            session.say("reset", scope=step[1], key=step[2])
+        elif kind == "halt":
+            session.say("halt", scope=step[1])
+        else:
+            session.say(kind)
+    return session.log
+
+
+@pytest.mark.parametrize(("policy", "options"), POLICIES)
+@given(script=scripts, mode=st.sampled_from(["observe", "ask", "enforce"]))
+@settings(max_examples=40, deadline=None)
+def test_a_recording_replays_to_its_verdicts(
+    policy: str, options: dict[str, Any], script: list[tuple[Any, ...]], mode: str
+) -> None:
+    log = play(fresh(policy, mode, **options), script)
+    again = fresh(policy, mode, **options)
+    for event in log:
+        copy = decode(encode(event))
+        verdict = again.apply(copy)
+        recorded = copy.data.get("verdict")
+        assert (None if verdict is None else verdict.to_json()) == recorded
+
+
+class ListStore(Store):
+    """Just enough of a store to rebuild from."""
+
+    def __init__(self, log: list[Event]) -> None:
+        self.log = log
+
+    def read(
+        self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
+    ) -> list[Event]:
+        return [e for e in self.log if e.seq > after]
+
+    def last_turn(self, session: str, *, before: int | None = None) -> int:
+        turns = [e.seq for e in self.log if e.type == "user_message"]
+        return max((s for s in turns if before is None or s < before), default=1) - 1
+
+
+def state(guard: Guard) -> tuple[object, ...]:
+    """What decides about the next calls."""
+    rulings = []
+    for n, (tool, args) in enumerate([(t, a) for t in ("search", "read", "bash") for a in "ab"]):
+        data = {"call": f"next{n}", "tool": tool, "args": args}
+        ruling = guard.rule(Event("call_start", "s", ts=1_000_500.0, data=data))
+        rulings.append((ruling.action, ruling.cause, ruling.tier, ruling.ref, ruling.verdict))
+    return (guard.seq, guard.mode, *rulings)
+
+
+@pytest.mark.parametrize(("policy", "options"), POLICIES)
+@given(script=scripts)
+@settings(max_examples=60, deadline=None)
+def test_a_guard_rebuilt_from_the_turn_is_the_guard_that_lived(
+    policy: str, options: dict[str, Any], script: list[tuple[Any, ...]]
+) -> None:
+    lived = fresh(policy, **options)
+    log = play(lived, script)
+    rebuilt = fresh(policy, **options)
+    rebuild(rebuilt, ListStore(log), "s", log[-1].ts or 0.0 if log else 0.0)
+    assert state(rebuilt) == state(lived)

@@ -1,0 +1,63 @@
+"""Codex rollouts: exit codes in the text, polling, hooks, interruptions, older lines, subagents."""
+
+from __future__ import annotations
+
+from importing import calls, ends, opened, texts
+from loopguard_core.events import compared
+
+
+def test_the_exit_code_in_the_preamble_decides() -> None:
+    ((recording, events),) = opened("codex.jsonl")
+    assert [(tool, outcome) for tool, _, outcome in calls(events)] == [
+        ("exec_command", "ok"),
+        ("exec_command", "error"),
+        ("write_stdin", "ok"),
+        ("write_stdin", "ok"),
+        ("apply_patch", "error"),
+        ("exec_command", "blocked"),
+        ("web_search", "ok"),
+        ("exec_command", "cancelled"),
+        ("exec", "ok"),
+        ("exec_command", "pending"),
+    ]
+    assert texts(events) == ["run the tests", "and now?"]
+    assert recording.session == "0190-main"
+    assert recording.report.unknown == {"something_new": 1}
+
+
+def test_arguments_are_parsed_and_raw_input_stays_text() -> None:
+    ((_, events),) = opened("codex.jsonl")
+    args = [a for _, a, _ in calls(events)]
+    assert args[0] == args[1] == {"cmd": "make", "workdir": "."}
+    assert args[4] == "*** Begin Patch"
+
+
+def test_calls_of_one_response_form_a_batch() -> None:
+    ((_, events),) = opened("codex.jsonl")
+    messages = [e.data["message"] for e in events if e.type == "call_start"]
+    assert messages[0] == messages[1] != messages[2]
+
+
+def test_chunk_ids_and_wall_times_do_not_make_results_differ() -> None:
+    ((_, events),) = opened("codex.jsonl")
+    ended = ends(events)
+    assert ended["c3"].data["result"] != ended["c4"].data["result"]
+    assert compared(ended["c3"].data) == compared(ended["c4"].data)
+    assert compared(ended["c1"].data) != compared(ended["c2"].data)
+    assert ended["c6"].data["verdict"]["reason"] == "third identical call"
+    ((_, old),) = opened("codex_legacy.jsonl")
+    assert compared(ends(old)["o1"].data) == compared(ends(old)["o2"].data)
+
+
+def test_lines_without_an_envelope_open() -> None:
+    ((recording, events),) = opened("codex_legacy.jsonl")
+    assert calls(events) == [("shell", {"command": ["ls"]}, "ok")] * 2
+    assert texts(events) == ["list files"]
+    assert recording.session == "old-1"
+
+
+def test_a_spawned_thread_names_its_parent() -> None:
+    ((recording, events),) = opened("codex_subagent.jsonl")
+    assert recording.parent == "0190-main"
+    assert texts(events) == []
+    assert texts(events, "turn_start") == ["look at a.py"]
