@@ -135,8 +135,7 @@ def _resolve(
 
 def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     now = time.time()
-    ended = asked.resolved_ts or now
-    until = asked.late_until or ended + LATE_SECONDS
+    until = _late_until(asked, now)
     if now >= until:
         raise DecisionError(
             f"{asked.request} was {asked.resolution} too long ago to be approved; "
@@ -299,8 +298,7 @@ def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: s
     """Take a grant back."""
     names = [session] if session else [s.session for s in store.sessions() if not s.ended]
     for name in names:
-        known = store.session(name)
-        for event in store.standing(name, known.seq if known is not None else 0):
+        for event in store.standing(name, store.last(name)):
             if event.type == "grant" and event.text("grant") == grant:
                 _write(store, name, "revoke", {"grant": grant}, by, note)
                 return Decided("revoked", [name], grant=grant)
@@ -347,12 +345,8 @@ def _children(store: Store, session: str) -> list[str]:
 
 
 def _halted(store: Store, session: str) -> bool:
-    known = store.session(session)
-    held = [
-        e.type
-        for e in store.standing(session, known.seq if known is not None else 0)
-        if e.type in ("halt", "resume")
-    ]
+    standing = store.standing(session, store.last(session))
+    held = [e.type for e in standing if e.type in ("halt", "resume")]
     return bool(held) and held[-1] == "halt"
 
 
@@ -411,14 +405,25 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
     """
     at = time.time() if now is None else now
     sweep(store)
-    shown = []
+    shown, granted = [], {}
     for asked in store.requests():
-        late = asked.resolution in _UNDECIDED and at < (
-            asked.late_until or (asked.resolved_ts or at) + LATE_SECONDS
-        )
-        if not asked.resolution or late:
+        if asked.resolution in _UNDECIDED and at < _late_until(asked, at):
+            if asked.session not in granted:
+                granted[asked.session] = _granted(store, asked.session)
+            if asked.request not in granted[asked.session]:
+                shown.append(asked)
+        elif not asked.resolution:
             shown.append(asked)
     return shown
+
+
+def _late_until(asked: Request, now: float) -> float:
+    return asked.late_until or (asked.resolved_ts or now) + LATE_SECONDS
+
+
+def _granted(store: Store, session: str) -> set[str]:
+    """Requests of *session* that were approved after they had ended."""
+    return {e.text("request") for e in store.standing(session, store.last(session))}
 
 
 def sweep(store: Store) -> list[tuple[str, str]]:
