@@ -32,7 +32,8 @@ def vector_files() -> list[Path]:
 def said(row: Row, ended: bool) -> dict[str, Any]:
     """The row under the names of the vector files. *ended*: the guard has ended this turn."""
     verdict = row.verdict
-    assert verdict is not None
+    if verdict is None:
+        return {**row.to_json(), "turn_ends": ended}
     ending = ENDINGS.get(verdict.tier)
     code = CODES.get(verdict.detector, verdict.detector)
     return {

@@ -275,7 +275,8 @@ def _place(
     seqs[session] = seq + 2
     call = str(data.pop("call", "") or f"call-{index}")
     start = {"call": call, "tool": data.pop("tool"), "args": data.pop("args", None)}
-    start["message"] = str(data.pop("message", None) or call)
+    message = data.pop("message", None)
+    start["message"] = call if message is None else str(message)
     for name in ("agent", "verdict", "traits", "dt"):
         if name in data:
             start[name] = data.pop(name)

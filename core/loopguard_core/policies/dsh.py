@@ -21,7 +21,7 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.flight import Flight
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,13 +199,13 @@ class Dsh(Policy):
     def reset(self, *, tool: str = "", signature: str = "") -> None:
         for agent, (key, _, _) in list(self._chains.items()):
             whole = not tool and not signature
-            if whole or key == signature or (tool and key.rpartition(":")[0] == tool):
+            if whole or key == signature or (tool and tool_of(key) == tool):
                 del self._chains[agent]
 
     def counts(self) -> list[Count]:
         found = []
         for key, _, count in self._chains.values():
-            tool = key.rpartition(":")[0]
+            tool = tool_of(key)
             ladder = self._of(tool).ladder()
             tier = max((t for t, at in ladder.items() if count >= at), default=Tier.ALLOW)
             found.append(

@@ -177,7 +177,7 @@ class Graded(Policy):
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
         count = self._started.pop(call.call, 0)
-        if not count or outcome.kind == "blocked":
+        if not count or outcome.kind in ("blocked", "pending"):
             return None
         verdict = self._verdict(call, self.signature(call), count)
         verdict.tier = min(verdict.tier, Tier.WARN)

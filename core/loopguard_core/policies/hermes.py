@@ -24,7 +24,7 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.flight import Flight
 from loopguard_core.policies.keys import ArgsScheme, Matchers
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -320,16 +320,18 @@ class Hermes(Policy):
             self._results.clear()
             return
         for counters in (self._failures, self._results):
-            for key in [k for k in counters if k == signature or (tool and _tool(k) == tool)]:
+            for key in [k for k in counters if k == signature or (tool and tool_of(k) == tool)]:
                 del counters[key]
-        self._tool_failures.pop(tool or _tool(signature), None)
+        self._tool_failures.pop(tool or tool_of(signature), None)
 
     def counts(self) -> list[Count]:
         found = []
         for signature in self._failures:
-            limits, count = self._limits(_tool(signature)), self._failed(signature)
+            limits, count = self._limits(tool_of(signature)), self._failed(signature)
             ladder = {Tier.WARN: limits.exact_warn, Tier.BLOCK: limits.exact_block}
-            found.append(self._counter(signature, _tool(signature), count, "exact_failure", ladder))
+            found.append(
+                self._counter(signature, tool_of(signature), count, "exact_failure", ladder)
+            )
         for tool, count in self._tool_failures.items():
             limits = self._limits(tool)
             ladder = {Tier.WARN: limits.tool_warn}
@@ -337,9 +339,9 @@ class Hermes(Policy):
                 ladder[Tier.HALT] = limits.tool_halt
             found.append(self._counter(tool, tool, count, "same_tool_failure", ladder))
         for signature, (_, count) in self._results.items():
-            limits = self._limits(_tool(signature))
+            limits = self._limits(tool_of(signature))
             ladder = {Tier.WARN: limits.same_warn, Tier.BLOCK: limits.same_block}
-            found.append(self._counter(signature, _tool(signature), count, "no_progress", ladder))
+            found.append(self._counter(signature, tool_of(signature), count, "no_progress", ladder))
         return found
 
     def _counter(
@@ -353,7 +355,3 @@ class Hermes(Policy):
         reached = [tier for tier, at in live.items() if count >= at]
         tier = max(reached, default=Tier.ALLOW)
         return Count(key, tool, count, detector=detector, thresholds=live, tier=tier)
-
-
-def _tool(signature: str) -> str:
-    return signature.rpartition(":")[0]

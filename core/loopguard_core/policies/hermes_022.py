@@ -20,7 +20,7 @@ from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes import Hermes, HermesScheme
 from loopguard_core.policies.keys import Matchers
 from loopguard_core.policies.wording import CHANGE, named, ordinal, times
-from loopguard_core.verdict import Tier, Verdict
+from loopguard_core.verdict import Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Hermes022(Hermes):
         self._history = [
             step
             for step in self._history
-            if (tool or signature) and step[0] != signature and step[0].rpartition(":")[0] != tool
+            if (tool or signature) and step[0] != signature and tool_of(step[0]) != tool
         ]
         self._streak, self._ended = 0, False
         if not tool and not signature:

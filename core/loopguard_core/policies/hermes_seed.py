@@ -19,7 +19,7 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.flight import Flight
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,21 +179,25 @@ class HermesSeed(Policy):
             self._results.clear()
             return
         for counters in (self._failures, self._results):
-            for key in [k for k in counters if k == signature or (tool and _tool(k) == tool)]:
+            for key in [k for k in counters if k == signature or (tool and tool_of(k) == tool)]:
                 del counters[key]
-        self._tool_failures.pop(tool or _tool(signature), None)
+        self._tool_failures.pop(tool or tool_of(signature), None)
 
     def counts(self) -> list[Count]:
         found = []
         for key, count in self._failures.items():
             found.append(
-                self._counter(key, _tool(key), count, "exact_failure", "exact_warn", "exact_block")
+                self._counter(
+                    key, tool_of(key), count, "exact_failure", "exact_warn", "exact_block"
+                )
             )
         for tool, count in self._tool_failures.items():
             found.append(self._counter(tool, tool, count, "same_tool_failure", "", "tool_halt"))
         for key, (_, count) in self._results.items():
             found.append(
-                self._counter(key, _tool(key), count, "no_progress", "noprog_warn", "noprog_block")
+                self._counter(
+                    key, tool_of(key), count, "no_progress", "noprog_warn", "noprog_block"
+                )
             )
         return found
 
@@ -208,7 +212,3 @@ class HermesSeed(Policy):
             ladder[top] = self._at(tool, f"{stop}_after")
         tier = max((t for t, at in ladder.items() if count >= at), default=Tier.ALLOW)
         return Count(key, tool, count, detector=detector, thresholds=ladder, tier=tier)
-
-
-def _tool(signature: str) -> str:
-    return signature.rpartition(":")[0]

@@ -71,31 +71,38 @@ def _lower(tool: str) -> str:
 
 
 class Chain:
-    """How often one message was made in a row, and what was already announced of it. Immutable."""
+    """How often one message was made in a row, and what was already announced of it. Immutable.
 
-    __slots__ = ("announced", "calls", "count")
+    ``latest``: what was announced since the last message. The original finds its own advice again by
+    walking back over the transcript, so advice that stands between two chains counts for both.
+    """
+
+    __slots__ = ("announced", "calls", "count", "latest")
 
     def __init__(
         self,
         calls: tuple[tuple[str, str], ...] = (),
         count: int = 0,
         announced: frozenset[int] = frozenset(),
+        latest: frozenset[int] = frozenset(),
     ) -> None:
         self.calls = calls
         self.count = count
         self.announced = announced
+        self.latest = latest
 
     def then(self, calls: tuple[tuple[str, str], ...]) -> Chain:
         """The chain after a message of *calls*; one without any is transparent."""
         if not calls:
             return self
         if calls != self.calls:
-            return Chain(calls, 1)
+            return Chain(calls, 1, self.latest)
         return Chain(calls, self.count + 1, self.announced)
 
     def announce(self, threshold: int) -> Chain:
         """The chain with *threshold* announced."""
-        return Chain(self.calls, self.count, self.announced | {threshold})
+        said = {threshold}
+        return Chain(self.calls, self.count, self.announced | said, self.latest | said)
 
 
 class Nous(Policy):
@@ -146,10 +153,8 @@ class Nous(Policy):
         tool = _lower(call.tool)
         if tool not in self.excluded:
             self._calls.append((tool, str(call.records[self.scheme.name]["a"])))
-        announced = self._chain.announced
-        self._chain = self._before.then(tuple(self._calls))
-        if self._chain is self._before:
-            self._chain = Chain(self._chain.calls, self._chain.count, announced)
+        if self._calls:
+            self._chain = self._before.then(tuple(self._calls))
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
         if not outcome.closes_message or outcome.kind == "blocked":

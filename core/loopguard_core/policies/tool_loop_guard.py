@@ -113,7 +113,7 @@ class ToolLoopGuard(Policy):
             del self._counts[signature]
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
-        if outcome.kind == "blocked":
+        if outcome.kind in ("blocked", "pending"):
             return None
         signature = self.signature(call)
         threshold = self._per_tool.get(call.tool, self.threshold)
