@@ -1,0 +1,263 @@
+"""A store that fails never stops the agent: the guard goes on in memory, and the gap is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from faulty import Faulty
+from loopguard_core.config import Config
+from loopguard_core.events import Event
+from loopguard_core.live import LiveSession
+from loopguard_core.store.contract import Taken
+from loopguard_core.verdict import Tier
+from sessions import call, loop, pending, session, store_in
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed store is tried again at once."""
+    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.journal._LONGEST_PAUSE", 0.0)
+
+
+def test_the_guard_goes_on_in_memory_and_says_so_once(tmp_path: Path) -> None:
+    store = Faulty(store_in(tmp_path))
+    said: list[str] = []
+    live = session(store, said=said)
+    call(live)
+    store.broken = True
+    tiers = [d.tier for d in loop(live, 3)]
+    assert tiers == [Tier.ALLOW, Tier.BLOCK, Tier.HALT]
+    failures = [line for line in said if "goes on in memory" in line]
+    assert len(failures) == 1
+    assert "locked by another process" in failures[0]
+
+
+def test_a_store_that_is_back_gets_the_gap(tmp_path: Path, impatient: None) -> None:
+    real = store_in(tmp_path)
+    store = Faulty(real)
+    said: list[str] = []
+    live = session(store, said=said)
+    call(live, args="a")
+    store.broken = True
+    call(live, args="b")
+    call(live, args="c")
+    store.broken = False
+    call(live, args="d")
+    events = real.read("s")
+    (gap,) = [e for e in events if e.type == "gap"]
+    assert gap.data["count"] == 4
+    assert "locked" in gap.data["reason"]
+    assert [e.data["args"] for e in events if e.type == "call_start"] == ["a", "d"]
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    assert sum("4 events are missing" in line for line in said) == 1
+
+
+def test_counts_that_only_memory_has_survive_the_return_of_the_store(
+    tmp_path: Path, impatient: None
+) -> None:
+    store = Faulty(store_in(tmp_path))
+    live = session(store)
+    store.broken = True
+    loop(live, 2)
+    store.broken = False
+    assert call(live).tier is Tier.BLOCK
+
+
+def test_a_session_begins_without_a_store(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    said: list[str] = []
+    config = Config({"policy": "graded", "store": str(tmp_path / "folder")})
+    with LiveSession(config, "s", say=said.append) as live:
+        assert [d.run for d in loop(live, 3)] == [True, True, False]
+    assert len([line for line in said if "in memory" in line]) == 1
+
+
+def test_a_store_that_is_replaced_is_begun_anew(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    said: list[str] = []
+    live = session(store, said=said)
+    loop(live, 2)
+    for path in tmp_path.glob("events.db*"):
+        path.unlink()
+    assert call(live).tier is Tier.BLOCK, "the guard remembers"
+    events = store.read("s")
+    assert [e.type for e in events[:2]] == ["session_start", "gap"]
+    assert events[1].data["count"] >= 5
+    assert any("replaced" in line for line in said)
+
+
+def test_a_wait_ends_when_the_store_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loopguard_core.waiting._BLIND", 0.1)
+    monkeypatch.setattr("loopguard_core.waiting._LOOK", 0.05)
+    store = Faulty(store_in(tmp_path))
+    live = session(store, unattended_wait_seconds=60)
+    loop(live, 2)
+    store.broken = False
+
+    def fail() -> None:
+        pending(store)
+        store.broken = True
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    decision = call(live)
+    thread.join()
+    assert not decision.run
+
+
+def test_hostile_arguments_never_raise(tmp_path: Path) -> None:
+    class Hostile:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    cycle: list[object] = []
+    cycle.append(cycle)
+    deep: object = 0
+    for _ in range(2_000):
+        deep = [deep]
+    store = store_in(tmp_path)
+    said: list[str] = []
+    values = [Hostile(), cycle, deep, float("nan"), "\ud800", 10**5_000, {1: {2}}, b"\xff", None]
+    with session(store, said=said) as live:
+        for value in values:
+            for tool in ("", "tool\x1b[2J", "\ud800"):
+                assert live.after(live.before(tool, value), value) == ""
+    assert not [line for line in said if "error" in line]
+    ended = [e for e in store.read("s") if e.type == "call_end"]
+    assert len(ended) == 3 * len(values)
+
+
+def test_an_error_inside_lets_the_call_run_and_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    live = session(store_in(tmp_path), said=said)
+
+    def broken(event: Event) -> None:
+        raise ZeroDivisionError
+
+    live._journal.start = broken  # type: ignore[assignment, method-assign]
+    decision = live.before("search", "q")
+    assert decision.run
+    assert live.after(decision, "r") == ""
+    assert "internal error" in said[-1]
+
+
+def test_threads_share_a_session_without_losing_an_event(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store, policy="hermes")
+
+    def work(name: int) -> None:
+        for n in range(25):
+            call(live, args={"worker": name, "n": n})
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    live.end()
+    known = store.session("s")
+    assert known is not None
+    assert known.calls == 200
+    assert [e.seq for e in store.read("s")] == list(range(1, 403))
+
+
+def test_identical_calls_of_one_batch_cannot_slip_past_a_threshold(tmp_path: Path) -> None:
+    live = session(store_in(tmp_path))
+
+    async def batch() -> list[bool]:
+        async def one() -> bool:
+            decision = await live.before_async("search", "q", message="m")
+            await asyncio.sleep(0)
+            live.after(decision, "r")
+            return decision.run
+
+        return list(await asyncio.gather(*(one() for _ in range(6))))
+
+    assert sum(asyncio.run(batch())) == 2
+
+
+def test_awaiting_a_human_leaves_the_event_loop_free(tmp_path: Path) -> None:
+    from loopguard_core import escape
+
+    store, desk = store_in(tmp_path), store_in(tmp_path)
+    live = session(store, unattended_wait_seconds=30)
+    loop(live, 2)
+
+    async def scene() -> bool:
+        waits = asyncio.create_task(live.before_async("search", {"q": 1}))
+        while not desk.requests(pending=True):
+            await asyncio.sleep(0.005)
+        assert call(live, "read", "meanwhile").run
+        escape.approve(desk, pending(desk).request)
+        return (await waits).run
+
+    assert asyncio.run(scene())
+
+
+def test_a_cancelled_task_cancels_its_request(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store, unattended_wait_seconds=30)
+    loop(live, 2)
+
+    async def scene() -> None:
+        waits = asyncio.create_task(live.before_async("search", {"q": 1}))
+        while not store.requests(pending=True):
+            await asyncio.sleep(0.005)
+        waits.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waits
+
+    asyncio.run(scene())
+    (request,) = store.requests()
+    assert request.resolution == "cancelled"
+    (last,) = [e for e in store.read("s") if e.data.get("call") == request.call][-1:]
+    assert last.data["outcome"] == "cancelled"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_goes_on_in_the_same_session_and_does_not_end_it(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    call(live)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            call(live)
+            live.end()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert call(live).tier is Tier.BLOCK, "the child's call counts"
+    assert "session_end" not in [e.type for e in store.read("s")]
+
+
+def test_a_call_that_comes_again_under_its_id_counts_once(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    for _ in range(4):
+        decision = live.before("search", "q", call="same")
+        assert decision.run
+        live.after(decision, "r")
+    assert len([e for e in store.read("s") if e.type == "call_start"]) == 1
+    with pytest.raises(Taken):
+        store.append(Event("call_start", "s", data={"call": "same", "tool": "search"}))
+
+
+def test_two_processes_on_one_session_see_each_others_calls(tmp_path: Path) -> None:
+    one = session(store_in(tmp_path))
+    two = LiveSession(
+        Config({"policy": "graded"}), "s", store=store_in(tmp_path), attach=True, say=print
+    )
+    call(one)
+    call(two)
+    assert call(one).tier is Tier.BLOCK
+    starts = [e for e in store_in(tmp_path).read("s") if e.type == "session_start"]
+    assert len(starts) == 1, "attached, not started again"
