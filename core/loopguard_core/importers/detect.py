@@ -20,6 +20,15 @@ _MODULES = {
     "copilot": "Copilot",
     "opencode": "Opencode",
     "pi": "Pi",
+    "openhands": "OpenHands",
+    "swe_agent": "SweAgent",
+    "mini_swe_agent": "MiniSweAgent",
+    "hermes": "Hermes",
+    "openai_chat": "OpenAIChat",
+    "inspect": "Inspect",
+    "otel": "OTel",
+    "langfuse": "Langfuse",
+    "atif": "Atif",
 }
 _SURE_ENOUGH = 0.3
 

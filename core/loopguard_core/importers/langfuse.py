@@ -1,0 +1,168 @@
+"""Langfuse exports: a trace with its observations.
+
+A tool is an observation of type TOOL, or a SPAN that says so: by its attributes, or as a child of
+LangGraph's ``tools`` node.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
+from loopguard_core.importers.reading import arguments
+from loopguard_core.importers.spans import Span, Spans
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.source import Head, Source
+
+
+class Langfuse(Importer):
+    """Traces exported from Langfuse."""
+
+    name = "langfuse"
+    title = "Langfuse"
+
+    def sniff(self, head: Head) -> float:
+        for record in head.records[:20]:
+            for _, observations in _traces(record):
+                if any(_is_observation(o) for o in observations[:20]):
+                    return 0.95
+        return 0.0
+
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        spans: list[Span] = []
+        for number, record in source.records(report):
+            traces = _traces(record)
+            if not traces:
+                report.skip("no trace", number)
+            for trace, observations in traces:
+                spans += _spans(trace, [o for o in observations if _is_observation(o)])
+        yield from Spans(spans).events(report, "langfuse", source.name_session(), human=True)
+
+
+def _traces(record: object) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each trace with its observations, whatever holds them."""
+    if isinstance(record, list):
+        if record and all(_is_observation(obj(r)) for r in record[:5]):
+            return [({}, [r for r in record if isinstance(r, dict)])]
+        return [t for r in record for t in _traces(r)]
+    whole = obj(record)
+    observations = [o for o in array(whole.get("observations")) if isinstance(o, dict)]
+    if observations:
+        return [(obj(whole.get("trace")) or whole, observations)]
+    return [({}, [whole])] if _is_observation(whole) else []
+
+
+def _is_observation(record: dict[str, Any]) -> bool:
+    return (
+        isinstance(record.get("type"), str)
+        and "startTime" in record
+        and ("parentObservationId" in record or "traceId" in record)
+    )
+
+
+def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Span]:
+    by_id = {string(o.get("id")): o for o in observations}
+    spans = []
+    trace_id = string(trace.get("id")) or string(
+        observations[0].get("traceId") if observations else ""
+    )
+    if trace_id:
+        root = Span(f"trace-{trace_id}", "", trace_id, "agent", string(trace.get("name")))
+        root.start = when(trace.get("timestamp"))
+        root.text = _said(trace.get("input"))
+        spans.append(root)
+    for raw in observations:
+        own = string(raw.get("traceId")) or trace_id
+        span = Span(
+            string(raw.get("id")),
+            string(raw.get("parentObservationId")) or f"trace-{own}",
+            own,
+            _kind(raw, by_id),
+            string(raw.get("name")),
+        )
+        span.start, span.end = when(raw.get("startTime")), when(raw.get("endTime"))
+        if span.kind == "tool":
+            _fill(span, raw, by_id)
+        spans.append(span)
+    return spans
+
+
+def _fill(span: Span, raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> None:
+    attributes = _attributes(raw)
+    span.name = (
+        string(attributes.get("tool.name") or attributes.get("gen_ai.tool.name")) or span.name
+    )
+    span.args = _literal(arguments(raw.get("input")))
+    span.result = raw.get("output")
+    span.call = string(attributes.get("gen_ai.tool.call.id"))
+    answer = obj(arguments(raw.get("output")))
+    if answer.get("tool_call_id"):
+        span.call = string(answer["tool_call_id"])
+    parent = string(raw.get("parentObservationId"))
+    if _node(by_id.get(parent, {})) == "tools":
+        span.message = parent
+    if raw.get("level") == "ERROR" or answer.get("status") == "error":
+        span.outcome = "error"
+        if span.result is None:
+            span.result = raw.get("statusMessage")
+
+
+def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
+    kind = string(raw.get("type")).upper()
+    if kind == "TOOL":
+        return "tool"
+    if kind == "GENERATION":
+        return "model"
+    attributes = _attributes(raw)
+    said = attributes.get("openinference.span.kind") or attributes.get("gen_ai.operation.name")
+    if said in ("TOOL", "execute_tool") or ("tool.name" in attributes and kind == "SPAN"):
+        return "tool"
+    parent = by_id.get(string(raw.get("parentObservationId")), {})
+    if _node(raw) == "tools" and _node(parent) == "tools" and parent.get("name") == "tools":
+        return "tool"
+    return "agent" if kind == "AGENT" else ""
+
+
+def _node(raw: dict[str, Any]) -> str:
+    return string(obj(arguments(raw.get("metadata"))).get("langgraph_node"))
+
+
+def _attributes(raw: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj(arguments(raw.get("metadata")))
+    return obj(arguments(metadata.get("attributes")))
+
+
+def _literal(value: Any) -> Any:
+    """Arguments that a framework wrote as Python's repr, as the value they show."""
+    if isinstance(value, str) and value[:1] in "{[" and len(value) < 1_000_000:
+        try:
+            found = ast.literal_eval(value)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return value
+        return found if isinstance(found, (dict, list)) else value
+    return value
+
+
+def _said(value: object) -> str:
+    """What the human said, in a trace's input."""
+    for _ in range(2):
+        value = arguments(value)
+    messages = array(obj(value).get("messages")) or array(value)
+    said = [
+        text_of(obj(m).get("content"))
+        for m in messages
+        if obj(m).get("role") == "user" or obj(m).get("type") == "human"
+    ]
+    if said:
+        return said[-1]
+    for name in ("input", "query", "question", "message", "prompt"):
+        if isinstance(obj(value).get(name), str):
+            return string(obj(value)[name])
+    return value if isinstance(value, str) and len(value) < 10_000 else ""

@@ -1,0 +1,234 @@
+"""OpenTelemetry spans of agents: GenAI conventions, OpenInference, Traceloop, pydantic-ai, AI SDK.
+
+As SDKs print them (``to_json``: attributes as an object) and as OTLP/JSON (``resourceSpans``).
+"""
+
+from __future__ import annotations
+
+from loopguard_core.importers.base import Importer, array, obj, string, when
+from loopguard_core.importers.reading import arguments
+from loopguard_core.importers.spans import Span, Spans
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.source import Head, Source
+
+_TOOL_NAME = (
+    "gen_ai.tool.name",
+    "tool.name",
+    "traceloop.entity.name",
+    "ai.toolCall.name",
+    "tool_name",
+)
+_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
+_ARGUMENTS = (
+    "gen_ai.tool.call.arguments",
+    "tool_arguments",
+    "input.value",
+    "traceloop.entity.input",
+    "ai.toolCall.args",
+    "tool.parameters",
+)
+_RESULT = (
+    "gen_ai.tool.call.result",
+    "tool_response",
+    "output.value",
+    "traceloop.entity.output",
+    "ai.toolCall.result",
+)
+_CONVERSATION = (
+    "gen_ai.conversation.id",
+    "session.id",
+    "traceloop.association.properties.session_id",
+    "langfuse.session.id",
+)
+_AGENT = ("gen_ai.agent.name", "agent.name", "agent_name", "traceloop.entity.name")
+_KINDS = {
+    "execute_tool": "tool",
+    "TOOL": "tool",
+    "tool": "tool",
+    "invoke_agent": "agent",
+    "AGENT": "agent",
+    "agent": "agent",
+    "chat": "model",
+    "text_completion": "model",
+    "generate_content": "model",
+    "LLM": "model",
+}
+_MARKS = ("gen_ai.", "openinference.", "traceloop.", "ai.toolCall", "ai.operationId", "llm.")
+
+
+class OTel(Importer):
+    """Exported spans."""
+
+    name = "otel"
+    title = "OpenTelemetry GenAI spans"
+
+    def sniff(self, head: Head) -> float:
+        for record in head.records[:20]:
+            if "resourceSpans" in obj(record):
+                return 0.95
+            for span in _raw_spans(record)[:20]:
+                attributes = _attributes(span)
+                if any(k.startswith(_MARKS) for k in attributes):
+                    return 0.9
+                if "trace_id" in obj(span.get("context")) and "start_time" in span:
+                    return 0.5
+        return 0.0
+
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        spans = []
+        for number, record in source.records(report):
+            raw = _raw_spans(record)
+            if not raw and "resourceSpans" not in obj(record):
+                report.skip("no span", number)
+            spans += [span for r in raw if (span := read_span(r)) is not None]
+        yield from Spans(spans).events(report, "otel", source.name_session())
+
+
+def _raw_spans(record: object) -> list[dict[str, Any]]:
+    if isinstance(record, list):
+        return [s for r in record for s in _raw_spans(r)]
+    whole = obj(record)
+    if "resourceSpans" in whole:
+        scopes = [
+            s
+            for resource in map(obj, array(whole["resourceSpans"]))
+            for s in array(
+                resource.get("scopeSpans") or resource.get("instrumentationLibrarySpans")
+            )
+        ]
+        return [
+            s
+            for scope in map(obj, scopes)
+            for s in array(scope.get("spans"))
+            if isinstance(s, dict)
+        ]
+    for name in ("spans", "data"):
+        if isinstance(whole.get(name), list):
+            return [s for s in whole[name] if isinstance(s, dict)]
+    return [whole] if "attributes" in whole else []
+
+
+def read_span(raw: dict[str, Any]) -> Span | None:
+    """What counts of one span, or None where it is no part of an agent's run."""
+    attributes = _attributes(raw)
+    kind = _kind(attributes, string(raw.get("name")))
+    context = obj(raw.get("context"))
+    span = Span(
+        string(raw.get("spanId") or context.get("span_id") or raw.get("span_id")),
+        string(raw.get("parentSpanId") or raw.get("parent_id") or raw.get("parent_span_id")),
+        string(raw.get("traceId") or context.get("trace_id") or raw.get("trace_id")),
+        kind,
+        string(raw.get("name")),
+    )
+    span.start = when(_number(raw.get("startTimeUnixNano") or raw.get("start_time")))
+    span.end = when(_number(raw.get("endTimeUnixNano") or raw.get("end_time")))
+    span.conversation = string(_first(attributes, _CONVERSATION))
+    span.agent = string(attributes.get("gen_ai.agent.name") or attributes.get("agent.name"))
+    if kind == "tool":
+        span.name = string(_first(attributes, _TOOL_NAME)) or span.name.removeprefix(
+            "execute_tool "
+        )
+        span.call = string(_first(attributes, _CALL_ID))
+        span.args = arguments(_first(attributes, _ARGUMENTS))
+        span.result = _first(attributes, _RESULT)
+        _outcome(span, raw, attributes)
+    elif kind == "agent":
+        span.name = string(_first(attributes, _AGENT)) or span.name
+    elif kind == "model":
+        span.calls = _requested(attributes)
+    return span
+
+
+def _kind(attributes: dict[str, Any], name: str) -> str:
+    for key in ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind"):
+        found = _KINDS.get(string(attributes.get(key)))
+        if found:
+            return found
+    if "ai.toolCall.name" in attributes:
+        return "tool"
+    if name == "running tool" or (
+        "gen_ai.tool.name" in attributes and "tool_arguments" in attributes
+    ):
+        return "tool"
+    return "agent" if name in ("agent run", "invoke_agent") else ""
+
+
+def _outcome(span: Span, raw: dict[str, Any], attributes: dict[str, Any]) -> None:
+    status = obj(raw.get("status"))
+    code = status.get("status_code", status.get("code"))
+    raised = [
+        _attributes(e) for e in map(obj, array(raw.get("events"))) if e.get("name") == "exception"
+    ]
+    if (
+        code in ("ERROR", "STATUS_CODE_ERROR", "StatusCode.ERROR", 2)
+        or raised
+        or attributes.get("error.type")
+    ):
+        span.outcome = "error"
+        if span.result is None:
+            told = raised[-1].get("exception.message") if raised else None
+            span.result = told or status.get("description") or status.get("message")
+
+
+def _requested(attributes: dict[str, Any]) -> list[str]:
+    """Ids of the calls that a model's answer holds."""
+    parts = [
+        part
+        for message in array(arguments(attributes.get("gen_ai.output.messages")))
+        for part in array(obj(message).get("parts"))
+    ]
+    ids = [string(obj(p).get("id")) for p in parts if obj(p).get("type") == "tool_call"]
+    ids += [
+        string(v)
+        for k, v in attributes.items()
+        if k.startswith("llm.output_messages") and k.endswith("tool_call.id")
+    ]
+    return [i for i in ids if i]
+
+
+def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as one flat object, whichever way they are written."""
+    raw = holder.get("attributes")
+    if isinstance(raw, list):
+        return {string(obj(a).get("key")): _value(obj(obj(a).get("value"))) for a in raw}
+    flat: dict[str, Any] = {}
+    _flatten(obj(arguments(raw)), "", flat, 0)
+    return flat
+
+
+def _flatten(nested: dict[str, Any], prefix: str, flat: dict[str, Any], depth: int) -> None:
+    for key, value in nested.items():
+        name = f"{prefix}{key}"
+        flat[name] = value
+        if isinstance(value, dict) and depth < 6 and "." not in key:
+            _flatten(value, f"{name}.", flat, depth + 1)
+
+
+def _value(value: dict[str, Any]) -> Any:
+    for kind, held in value.items():
+        if kind == "arrayValue":
+            return [_value(obj(v)) for v in array(obj(held).get("values"))]
+        if kind == "kvlistValue":
+            return {
+                string(obj(v).get("key")): _value(obj(obj(v).get("value")))
+                for v in array(obj(held).get("values"))
+            }
+        if kind == "intValue":
+            return int(held) if str(held).lstrip("-").isdigit() else held
+        return held
+    return None
+
+
+def _first(attributes: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((attributes[n] for n in names if attributes.get(n) is not None), None)
+
+
+def _number(value: object) -> object:
+    return int(value) if isinstance(value, str) and value.isdigit() else value

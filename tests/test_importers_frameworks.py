@@ -1,0 +1,120 @@
+"""OpenHands, SWE-agent, mini-swe-agent, hermes, chat logs and ATIF."""
+
+from __future__ import annotations
+
+from importing import calls, ends, opened, texts
+from loopguard_core.events import compared
+
+
+def outcomes(name: str, session: int = 0) -> list[tuple[str, str]]:
+    return [(tool, outcome) for tool, _, outcome in calls(opened(name)[session][1])]
+
+
+def test_openhands_pairs_by_cause_and_ids_start_at_zero() -> None:
+    ((_, events),) = opened("openhands.json")
+    assert outcomes("openhands.json") == [
+        ("run", "ok"),
+        ("run", "error"),
+        ("run", "ok"),
+        ("read", "error"),
+        ("edit", "error"),
+        ("finish", "pending"),
+    ]
+    assert calls(events)[0][1] == {"command": "pwd"}
+    assert texts(events) == ["fix it"]
+
+
+def test_openhands_runs_in_one_file_are_sessions_with_their_names() -> None:
+    pairs, flat = opened("openhands_output.jsonl")
+    assert (pairs[0].part, flat[0].part) == ("repo__1", "7")
+    assert [o for _, _, o in calls(pairs[1])] == ["ok", "ok"]
+    assert [(t, o) for t, _, o in calls(flat[1])] == [("run", "error"), ("finish", "pending")]
+    assert calls(flat[1])[0][1] == {"command": "ls"}
+
+
+def test_openhands_sdk_events() -> None:
+    ((recording, events),) = opened("openhands_sdk.jsonl")
+    assert outcomes("openhands_sdk.jsonl") == [
+        ("terminal", "error"),
+        ("terminal", "denied"),
+        ("edit", "error"),
+    ]
+    messages = [e.data["message"] for e in events if e.type == "call_start"]
+    assert messages == ["r1", "r1", "r2"]
+    assert texts(events) == ["fix it"]
+    assert recording.report.unknown == {"FancyNewEvent": 1}
+
+
+def test_swe_agent_outcomes_are_guesses_and_say_so() -> None:
+    ((recording, events),) = opened("swe_agent.traj")
+    assert [t for t, _, _ in calls(events)] == ["ls", "python", "python"]
+    assert not recording.failures_known
+    assert all(e.data["guessed"] for e in ends(events).values())
+    assert all(e.ts is None for e in events)
+    assert texts(events) == ["fix the bug"]
+
+
+def test_mini_swe_agent_commands_in_code_blocks() -> None:
+    ((_, events),) = opened("mini_swe_agent_v1.traj.json")
+    assert [(a["command"], o) for _, a, o in calls(events)] == [
+        ("ls", "ok"),
+        ("false", "error"),
+        ("echo done", "pending"),
+    ]
+    assert texts(events) == ["fix it"]
+
+
+def test_mini_swe_agent_tool_calls() -> None:
+    ((_, events),) = opened("mini_swe_agent.traj.json")
+    assert [(a["command"], o) for _, a, o in calls(events)] == [
+        ("ls", "ok"),
+        ("false", "error"),
+        ("sleep 99", "error"),
+        ("submit", "pending"),
+    ]
+    assert ends(events)["c0"].ts == 1772359200.5
+
+
+def test_hermes_reads_results_as_json_and_its_guard_after_it() -> None:
+    (_, events), (second, _) = opened("hermes.jsonl")
+    assert [o for _, _, o in calls(events)] == ["error", "error", "blocked", "denied", "ok"]
+    ended = ends(events)
+    assert compared(ended["c0"].data) == compared(ended["c1"].data)
+    verdict = ended["c1"].data["verdict"]
+    assert (verdict["source"], verdict["tier"], verdict["count"]) == ("hermes", "warn", 2)
+    assert ended["c2"].data["verdict"]["detector"] == "repeated_exact_failure_block"
+    assert second.parent == "h-1"
+
+
+def test_hermes_trajectories_answer_in_order() -> None:
+    first, second = opened("hermes_trajectories.jsonl")
+    assert [(a["command"], o) for _, a, o in calls(first[1])] == [
+        ("cat x", "error"),
+        ("ls", "ok"),
+        ("cat x", "error"),
+    ]
+    assert (first[0].part, second[0].part) == ("0", "1")
+    assert texts(first[1]) == ["read it"]
+
+
+def test_chat_logs_in_every_shape() -> None:
+    want = ["ok", "error", "ok", "ok", "pending"]
+    for name in ("openai_chat.json", "openai_chat_lines.jsonl", "tau_bench.json"):
+        recording, events = opened(name)[0]
+        assert [o for _, _, o in calls(events)] == want
+        ids = [e.data["call"] for e in events if e.type == "call_start"]
+        assert ids == ["c1", "c2", "c1#2", "function-1", "c9"]
+        assert texts(events) == ["book it", "again"]
+        assert recording.format == "openai-chat"
+    assert [r.part for r, _ in opened("tau_bench.json")] == ["3.0", "3.1"]
+
+
+def test_atif_results_name_their_calls() -> None:
+    ((recording, events),) = opened("atif.json")
+    assert [(a["cmd"], o) for _, a, o in calls(events)] == [
+        ("ls", "ok"),
+        ("x", "error"),
+        ("ls", "pending"),
+    ]
+    assert recording.session == "at-1"
+    assert not recording.failures_known
