@@ -46,7 +46,7 @@ def create(
     one table for each name. *where* (a file, say) begins the place that errors name. Raises
     ``PolicyError`` for an unknown policy, a wrong option and a threshold that can never fire.
     """
-    if not isinstance(name, str):
+    if isinstance(name, (list, tuple)):
         return _composite(name, options, where)
     kind = _class(DEFAULT if name == "default" else name, where)
     read = Options(options, f"{where}, policy {name}" if where else f"policy {name}")
@@ -75,8 +75,10 @@ def _class(name: object, where: str) -> Callable[[Options], Policy]:
 def _composite(members: Sequence[str], options: Mapping[str, Any] | None, where: str) -> Policy:
     if not members:
         raise PolicyError("the list of policies is empty", where)
+    for member in members:
+        _class(DEFAULT if member == "default" else member, where)
     if len(set(members)) != len(members):
-        raise PolicyError(f"a policy stands twice in {', '.join(map(str, members))}", where)
+        raise PolicyError(f"a policy stands twice in {', '.join(members)}", where)
     given = dict(options or {})
     strange = [key for key in given if key not in members]
     if strange:
