@@ -182,3 +182,25 @@ def test_equal_settings_have_one_digest_and_others_another() -> None:
     two = Config({"policy": "dsh", "mode": "ask"})
     assert one.digest == two.digest
     assert one.digest != one.changed(mode="observe").digest
+
+
+def keys_of(table: str = "") -> list[str]:
+    """The keys that a table knows, as its own error names them."""
+    wrong = {"unknown": 1}
+    raw = {table: wrong} if table else wrong
+    if table == "tools":
+        raw = {"tools": {"x": wrong}}
+    with pytest.raises(ConfigError) as caught:
+        Config(raw)
+    return str(caught.value).partition("known here: ")[2].split(", ")
+
+
+def test_every_key_is_documented() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
+    for key in keys_of():
+        assert f"`{key}" in text
+    for table in ("unanswered", "ceiling", "redaction", "retention"):
+        for key in keys_of(table):
+            assert f"`{table}.{key}`" in text
+    for key in keys_of("tools"):
+        assert f"`{key}`" in text
