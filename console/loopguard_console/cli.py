@@ -20,6 +20,8 @@ from loopguard_core.store.contract import StoreError
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
 COMMANDS: dict[str, str] = {
+    "demo": "demo",
+    "open": "open",
     "sessions": "sessions",
     "show": "show",
     "pending": "pending",
@@ -35,9 +37,12 @@ COMMANDS: dict[str, str] = {
     "revoke": "control",
     "stats": "stats",
     "judge": "judge",
+    "compare": "compare",
     "install": "install",
     "uninstall": "install",
 }
+#: commands whose function cannot have their name
+_FUNCTIONS = {"open": "open_recording"}
 
 
 class Commands(click.Group):
@@ -51,7 +56,9 @@ class Commands(click.Group):
         if module is None:
             return None
         loaded = importlib.import_module(f"loopguard_console.commands.{module}")
-        command: click.Command = getattr(loaded, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(
+            loaded, _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_"))
+        )
         return command
 
 

@@ -13,7 +13,8 @@ def guard_of(start: Event | None, *, unique: bool = False, config: Config | None
     """A fresh guard as the session that began with *start* had it, else with *config* (or the defaults).
 
     Where the settings of the session's folder cannot be read, or name another policy than the session
-    had, the policy's own defaults hold.
+    had, the policy's own defaults hold. An agent that ran without our guard was only observed: nothing
+    was stopped, whatever the policy says of it.
     """
     settings = config or _settings(start)
     named = start.text("policy") if start is not None else ""
@@ -28,7 +29,7 @@ def guard_of(start: Event | None, *, unique: bool = False, config: Config | None
     mode = start.text("mode") if start is not None else ""
     return Guard(
         policy,
-        mode=mode if mode in MODES else settings.mode,
+        mode=mode if mode in MODES else "observe",
         traits=settings.trait_table(),
         unique=unique,
     )

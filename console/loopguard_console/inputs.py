@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from loopguard_console.errors import Refused
+from loopguard_console.output import remark
 from loopguard_core.events import Event, EventError, from_json
-from loopguard_core.importers import Report, Stream, open_stream
+from loopguard_core.importers import Report, Stream, Unreadable, find_files, open_stream
 from loopguard_core.importers.ours import Ours
+
+_SAID = 5
 
 
 def read_events(stream: Stream) -> Iterator[Event]:
@@ -24,6 +27,40 @@ def read_events(stream: Stream) -> Iterator[Event]:
 def open_input(path: str, format_name: str = "") -> Stream:
     """One file, or standard input for ``-``. Raises ``Unreadable``."""
     return open_stream(path, format=format_name)
+
+
+def open_inputs(target: str, format_name: str = "") -> Iterator[Stream]:
+    """The files that *target* stands for (one, a folder, a glob), opened one after the other.
+
+    In a folder or glob, what is no transcript is passed over and said. What was skipped inside a file is
+    said after it was read. Raises ``Unreadable`` where nothing can be opened.
+    """
+    files = find_files(target)
+    opened, passed_over = 0, list[str]()
+    for place in [target] if files is None else map(str, files):
+        try:
+            stream = open_input(place, format_name)
+        except Unreadable as error:
+            if files is None:
+                raise
+            passed_over.append(str(error))
+            continue
+        opened += 1
+        with stream:
+            yield stream
+            say_report(stream)
+    if not opened:
+        raise Unreadable(f"{target}: no transcript in it ({len(passed_over)} files looked at)")
+    for line in passed_over[:_SAID]:
+        remark(f"skipped {line}")
+    if len(passed_over) > _SAID:
+        remark(f"skipped {len(passed_over) - _SAID} more files that are no transcripts")
+
+
+def say_report(stream: Stream) -> None:
+    """Say what was skipped inside one input, if anything."""
+    for line in stream.report.lines_for_people():
+        remark(f"{stream.source.place}: {line}")
 
 
 def _ours(stream: Stream) -> Iterator[Event]:

@@ -1,50 +1,51 @@
-"""The policy that a command line names: by name, options and configuration."""
+"""The settings that a command line names: policy, options and configuration file."""
 
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 from loopguard_console.errors import Refused
-from loopguard_core.policies import registry
-from loopguard_core.policies.base import Policy
-from loopguard_core.policies.options import PolicyError
-from loopguard_core.traits import TraitTable
+from loopguard_core.config import ENVIRONMENT, Config, ConfigError, load_config
 
 
-class Chosen:
-    """A policy to ask. ``make`` gives it in its first state; ``title`` is its name for people."""
+def choose(name: str = "", options: str | None = None, file: str | None = None) -> Config:
+    """The settings with ``--policy``, ``--options`` and ``--config``. Raises ``Refused``.
 
-    def __init__(self, name: str | list[str], options: dict[str, Any] | None, place: str) -> None:
-        self.name = name
-        self.options = options
-        self.traits = TraitTable()
-        self._place = place
-        self.make()
-
-    @property
-    def title(self) -> str:
-        name = registry.DEFAULT if self.name == "default" else self.name
-        return name if isinstance(name, str) else "+".join(name)
-
-    def make(self) -> Policy:
-        """The policy in its first state. Raises ``Refused``."""
-        try:
-            return registry.create(self.name, self.options, where=self._place)
-        except PolicyError as error:
-            raise Refused(str(error)) from None
-
-
-def choose(name: str, options: str | None) -> Chosen:
-    """The policy *name* with ``--options``, else the default one. Raises ``Refused``.
-
-    Several names separated by commas are one policy: the strongest of their verdicts wins, and the
-    options hold one table for each.
+    Without *file* those hold that hold in this folder. Several names separated by commas are one policy:
+    the strongest of their verdicts wins, and the options hold one table for each.
     """
-    names = [part.strip() for part in name.split(",")] if name else ["default"]
-    given = options_of(options)
-    one: str | list[str] = names[0] if len(names) == 1 else names
-    return Chosen(one, given, "--options" if given else "")
+    try:
+        base = _settings(file)
+        if not name and options is None:
+            base.make_policy()
+            return base
+        config = Config(*_changed(base, name, options_of(options)))
+        config.make_policy()
+    except ConfigError as error:
+        raise Refused(str(error)) from None
+    return config
+
+
+def _settings(file: str | None) -> Config:
+    if file is None:
+        return load_config()
+    if not Path(file).is_file():
+        raise Refused(f"--config: {file}: no such file")
+    return load_config(environ={**os.environ, ENVIRONMENT: file})
+
+
+def _changed(base: Config, name: str, options: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
+    names = [part.strip() for part in name.split(",")] if name else []
+    policy = (names[0] if len(names) == 1 else names) or base.policy
+    raw = {**base.raw, "policy": policy}
+    if options is None:
+        return raw, base.place
+    given = {policy: options} if isinstance(policy, str) else options
+    raw["policies"] = {**base.options, **given}
+    return raw, "--options"
 
 
 def options_of(text: str | None) -> dict[str, Any] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from loopguard_console.inputs import open_input, read_events
-from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.inputs import open_input, read_events, say_report
+from loopguard_console.output import emit, json_option, say
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import preview, safe
@@ -24,31 +24,33 @@ STOPPED = 3
 @click.option(
     "--options", "options", metavar="JSON", help="Options of the policy, as a JSON object."
 )
+@click.option("--config", metavar="FILE", help="Take policy, options and tools from FILE.")
 @click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
 @json_option
-def judge(file: str, name: str, options: str | None, format_name: str, as_json: bool) -> int:
+def judge(
+    file: str, name: str, options: str | None, config: str | None, format_name: str, as_json: bool
+) -> int:
     """Ask a policy about every call in a recording.
 
     FILE holds events (JSON Lines) or a transcript of a known agent; - is standard input. The policy is
     asked alone, without grants, latch or mode, and a call that it refuses is judged on. With --json, one
     object a call. Exit code 3 where something was blocked or halted, else 0.
     """
-    chosen = choose(name, options)
+    chosen = choose(name, options, config)
     worst = Tier.ALLOW
     calls = 0
     with open_input(file, format_name) as stream:
         events = watched(read_events(stream), stream.source.place)
-        for row in judged(events, chosen.make(), traits=chosen.traits):
+        for row in judged(events, chosen.make_policy(), traits=chosen.trait_table()):
             calls += 1
             worst = max(worst, *(v.tier for v in (row.before, row.after) if v is not None), worst)
             if as_json:
                 emit(row.to_json())
             else:
                 say(line(row))
-        for remarked in stream.report.lines_for_people():
-            remark(f"{stream.source.place}: {remarked}")
+        say_report(stream)
     if not as_json:
-        say(f"{calls} calls judged by {chosen.title}; the strongest verdict is {worst.word}")
+        say(f"{calls} calls judged by {chosen.policy_name}; the strongest verdict is {worst.word}")
     return STOPPED if worst >= Tier.BLOCK else 0
 
 

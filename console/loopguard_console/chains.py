@@ -1,0 +1,135 @@
+"""A session's chain of calls as text and as JSON, from a store or from a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from loopguard_console.guards import guard_of
+from loopguard_console.render import clock, pad, preview, safe, span, tier_letter
+from loopguard_core.calls import Row, StoreEvents
+from loopguard_core.config import Config
+from loopguard_core.events import Event, expand
+from loopguard_core.replay import Recording
+from loopguard_core.store.contract import Store
+
+_HUMAN = {
+    "user_message": "you: ",
+    "turn_start": "turn: ",
+    "grant": "granted ",
+    "revoke": "revoked ",
+    "reset": "reset ",
+    "halt": "halted ",
+    "resume": "resumed",
+    "gap": "events lost: ",
+    "note": "note: ",
+    "session_end": "session ended ",
+}
+_SAYS = {
+    "grant": ("scope", "key"),
+    "revoke": ("grant",),
+    "reset": ("scope", "key"),
+    "halt": ("scope", "note"),
+    "gap": ("count", "reason"),
+    "turn_start": ("reason",),
+    "session_end": ("reason",),
+}
+
+
+def stored_recording(store: Store, session: str) -> Recording:
+    """A stored session, folded."""
+    events = store.read(session)
+    opening = next((e for e in events if e.type == "session_start"), None)
+    recording = Recording(guard_of(opening, unique=True), StoreEvents(store, session))
+    recording.append(events)
+    return recording
+
+
+def chain_lines(recording: Recording, first: int = 0, *, unfold: bool = False) -> Iterator[str]:
+    """The chain from call *first* on, one line a call or run; equal calls in a row fold."""
+    marks = iter([m for m in recording.marks if m.event.type in _HUMAN and m.row >= first])
+    mark = next(marks, None)
+    index = first
+    while index < len(recording) or mark is not None:
+        if mark is not None and mark.row <= index:
+            yield f"      {_mark(mark.event)}"
+            mark = next(marks, None)
+            continue
+        stop = len(recording) if mark is None else mark.row
+        end = index + 1
+        while not unfold and end < stop and recording.keys[end] == recording.keys[index]:
+            end += 1
+        yield _run(recording, index, end)
+        index = end
+
+
+def _run(recording: Recording, first: int, end: int) -> str:
+    rows = [recording.row(index) for index in range(first, end)]
+    number = str(rows[0].number) if len(rows) == 1 else f"{rows[0].number}-{rows[-1].number}"
+    call = f"{safe(rows[0].tool, 24) or '(no name)'}({preview(recording.args(first), 40)})"
+    times = f"x{len(rows)}" if len(rows) > 1 else ""
+    outcomes = "/".join(dict.fromkeys(row.outcome for row in rows))
+    return "  ".join(
+        (
+            pad(number, 9, right=True),
+            clock(rows[-1].ts),
+            pad(f"{call} {times}".rstrip(), 58),
+            pad(outcomes, 8),
+            pad(span(rows[-1].duration), 6, right=True),
+            _tiers(rows),
+        )
+    ).rstrip()
+
+
+def _tiers(rows: list[Row]) -> str:
+    letters = "".join(tier_letter(row.tier) for row in rows)
+    if len(letters) > 12:
+        letters = f"{letters[:3]}…{letters[-8:]}"
+    released = sum(row.released for row in rows)
+    return f"{letters.strip('·')}{f' {released} released' if released else ''}"
+
+
+def _mark(event: Event) -> str:
+    fields = _SAYS.get(event.type, ("text",))
+    said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
+    return f"{_HUMAN[event.type]}{said}"
+
+
+def call_json(recording: Recording, index: int) -> dict[str, Any]:
+    """One call for programs."""
+    row = recording.row(index)
+    start, end = recording.events_of(index)
+    before, after = recording.verdicts(index)
+    return {
+        "number": row.number,
+        "seq": row.start_seq,
+        "ts": row.ts,
+        "call": start.text("call") if start else "",
+        "tool": row.tool,
+        "args": start.data.get("args") if start else None,
+        "message": start.text("message") if start else "",
+        "outcome": row.outcome,
+        "result": end.data.get("result") if end else None,
+        "duration": row.duration,
+        "turn": row.turn,
+        "in_window": row.count,
+        "before": before.to_json() if before else None,
+        "after": after.to_json() if after else None,
+        "cause": row.cause,
+        "released": row.released,
+    }
+
+
+def recordings_of(events: Iterable[Event], config: Config | None = None) -> list[Recording]:
+    """The sessions in a recording, each folded, in the order in which they begin."""
+    sessions: dict[str, list[Event]] = {}
+    for _, event in expand(events):
+        sessions.setdefault(event.session, []).append(event)
+    found = []
+    for session, its in sessions.items():
+        opening = next((e for e in its if e.type == "session_start"), None)
+        recording = Recording(guard_of(opening, config=config))
+        recording.session = session
+        recording.append(its)
+        found.append(recording)
+    return found

@@ -1,0 +1,99 @@
+"""``compare``: what each of several policies would have done with recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from loopguard_console.errors import Refused
+from loopguard_console.inputs import open_inputs, read_events
+from loopguard_console.output import emit, json_option, table
+from loopguard_console.policies import choose
+from loopguard_console.progress import watched
+from loopguard_core.comparing import Comparison
+from loopguard_core.comparing import compare as compared
+from loopguard_core.events import Event
+from loopguard_core.importers import Stream
+from loopguard_core.policies import registry
+from loopguard_core.verdict import Tier
+
+_NAME = 48
+_HEADS = (
+    "recording",
+    "policy",
+    "calls",
+    "first warn",
+    "first block",
+    "first halt",
+    "not run",
+    "stopped progress",
+)
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--policies", "names", default="", help="Policies to ask, separated by commas (default: all)."
+)
+@click.option("--config", metavar="FILE", help="Take options and tools from this loopguard.toml.")
+@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@json_option
+def compare(
+    files: tuple[str, ...], names: str, config: str | None, format_name: str, as_json: bool
+) -> None:
+    """Ask several policies about recordings: where each would first warn, block and halt.
+
+    "not run" counts calls that would not have run; "stopped progress" those among them whose recorded
+    result was new: stops that would have cost something. FILE is a recording, a transcript of a known
+    agent, a folder, a glob, or - for standard input.
+    """
+    wanted = [name.strip() for name in names.split(",")] if names else registry.names()
+    if "" in wanted:
+        raise Refused("--policies: a name is missing between the commas")
+    chosen = {name: choose(name, None, config) for name in wanted}
+    policies = {name: one.make_policy() for name, one in chosen.items()}
+    traits = chosen[wanted[0]].trait_table()
+    rows: list[Comparison] = []
+    for file in files:
+        for stream in open_inputs(file, format_name):
+            for name, events in _sessions(stream):
+                for row in compared([(name, events)], policies, traits=traits):
+                    rows.append(row)
+                    if as_json:
+                        emit(row.to_json())
+    if not as_json:
+        table(_HEADS, list(_lines(rows)), right=range(2, len(_HEADS)))
+
+
+def _sessions(stream: Stream) -> Iterator[tuple[str, list[Event]]]:
+    """The sessions of one input by name, in the order in which they begin."""
+    place = stream.source.place
+    held: dict[str, list[Event]] = {}
+    for event in watched(read_events(stream), place):
+        held.setdefault(event.session, []).append(event)
+    for session, events in held.items():
+        yield (place if len(held) == 1 else f"{place}#{session}"), events
+
+
+def _lines(rows: list[Comparison]) -> Iterator[list[str]]:
+    before = ""
+    for row in rows:
+        name = row.recording
+        shown = name if len(name) <= _NAME else f"…{name[1 - _NAME :]}"
+        yield ["" if name == before else shown, *_cells(row)]
+        before = name
+
+
+def _cells(row: Comparison) -> list[str]:
+    firsts = [
+        "" if row.first[t] is None else str(row.first[t])
+        for t in (Tier.WARN, Tier.BLOCK, Tier.HALT)
+    ]
+    return [
+        row.policy,
+        str(row.calls),
+        *firsts,
+        str(row.not_run),
+        str(row.stopped_progress),
+    ]
