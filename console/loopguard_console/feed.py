@@ -59,7 +59,7 @@ class Feed(threading.Thread):
         self._clock = clock
         self._taken = threading.Event()
         self._taken.set()
-        self._stop = threading.Event()
+        self._over = threading.Event()
         self._lock = threading.Lock()
         self._wanted: dict[str, int] = {}
         self._beaten = 0.0
@@ -82,14 +82,14 @@ class Feed(threading.Thread):
 
     def stop(self) -> None:
         """End the thread soon."""
-        self._stop.set()
+        self._over.set()
         self._taken.set()
 
     # -- the thread --------------------------------------------------------------------------------
 
     def run(self) -> None:
         store: Store | None = None
-        while not self._stop.is_set():
+        while not self._over.is_set():
             try:
                 if store is None:
                     store = self._open_store()
@@ -99,14 +99,14 @@ class Feed(threading.Thread):
                 if store is not None:
                     store.close()
                     store = None
-                self._stop.wait(IDLE)
+                self._over.wait(IDLE)
         if store is not None:
             store.close()
 
     def _watch(self, store: Store) -> None:
         more = True
         looked = 0.0
-        while not self._stop.is_set():
+        while not self._over.is_set():
             if not more:
                 store.changed(IDLE)
             now = self._clock()
@@ -118,7 +118,7 @@ class Feed(threading.Thread):
             self._send(batch)
             pause = TICK - (time.monotonic() - looked)
             if pause > 0 and not more:
-                self._stop.wait(pause)
+                self._over.wait(pause)
             looked = time.monotonic()
 
     def _batch(self, store: Store, now: float) -> Batch:
@@ -142,6 +142,6 @@ class Feed(threading.Thread):
 
     def _send(self, batch: Batch) -> None:
         self._taken.wait()
-        if not self._stop.is_set():
+        if not self._over.is_set():
             self._taken.clear()
             self._post(batch)
