@@ -7,6 +7,7 @@ takes a second step.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from textual.binding import Binding
@@ -111,27 +112,37 @@ ACTIONS: tuple[Action, ...] = (
         CONTROL,
         ("live",),
     ),
-    Action("down", ("j", "down"), "down", "The next line.", MOVE, ("main", "inbox")),
-    Action("up", ("k", "up"), "up", "The line before.", MOVE, ("main", "inbox")),
-    Action("page_down", ("pagedown", "ctrl+d"), "page down", "A page further.", MOVE),
-    Action("page_up", ("pageup", "ctrl+u"), "page up", "A page back.", MOVE),
-    Action("first", ("g", "home"), "first", "The first call.", MOVE),
-    Action("last", ("G", "end"), "last", "The last call; in a live session, follow it.", MOVE),
-    Action("step", ("right_square_bracket",), "step", "One call further.", PLAY, footer=True),
-    Action("back", ("left_square_bracket",), "back", "One call back.", PLAY, footer=True),
     Action(
-        "next_tier",
-        ("e",),
-        "next tier",
-        "The next call at which the guard's tier changes.",
-        PLAY,
+        "inbox", ("i",), "inbox", "All requests that wait, of every session.", LOOK, ("live",), True
+    ),
+    Action(
+        "sessions",
+        ("s",),
+        "sessions",
+        "Show the list of sessions and go there; again: back to the chain.",
+        LOOK,
         footer=True,
     ),
-    Action("previous_tier", ("E",), "previous tier", "The tier change before.", PLAY),
-    Action("next_failure", ("exclamation_mark",), "next failure", "The next call that failed or was refused.", PLAY),
-    Action("play", ("space",), "play", "Play or pause the recording.", PLAY, ("replay",), True),
-    Action("faster", ("plus",), "faster", "Play at twice the speed.", PLAY, ("replay",)),
-    Action("slower", ("minus",), "slower", "Play at half the speed.", PLAY, ("replay",)),
+    Action(
+        "search", ("slash",), "search", "Search tools, arguments and outcomes.", LOOK, footer=True
+    ),
+    Action("next_hit", ("n",), "next hit", "The next hit of the search.", LOOK),
+    Action("previous_hit", ("N",), "previous hit", "The hit before.", LOOK),
+    Action(
+        "fold",
+        ("enter",),
+        "open",
+        "Open or close a folded run of calls; in the inbox, go to the call that waits.",
+        LOOK,
+        ("main", "inbox"),
+    ),
+    Action(
+        "fold_all", ("z",), "fold", "Fold runs of equal calls and cycles, or show every call.", LOOK
+    ),
+    Action(
+        "pager", ("v",), "view", "The call with its full arguments and result in a pager.", LOOK
+    ),
+    Action("copy", ("y",), "copy", "Copy the call's arguments to the clipboard.", LOOK),
     Action(
         "follow",
         ("F",),
@@ -149,26 +160,77 @@ ACTIONS: tuple[Action, ...] = (
         MOVE,
         ("live",),
     ),
-    Action("fold", ("enter",), "open", "Open or close a folded run of calls; in the inbox, go to the call that waits.", LOOK, ("main", "inbox")),
-    Action("fold_all", ("z",), "fold", "Fold runs of equal calls and cycles, or show every call.", LOOK),
-    Action("search", ("slash",), "search", "Search tools, arguments and outcomes.", LOOK, footer=True),
-    Action("next_hit", ("n",), "next hit", "The next hit of the search.", LOOK),
-    Action("previous_hit", ("N",), "previous hit", "The hit before.", LOOK),
-    Action("pager", ("v",), "view", "The call with its full arguments and result in a pager.", LOOK),
-    Action("copy", ("y",), "copy", "Copy the call's arguments to the clipboard.", LOOK),
-    Action("sessions", ("s",), "sessions", "Show the list of sessions and go there; again: back to the chain.", LOOK, footer=True),
     Action("next_session", ("J",), "next session", "The next session in the list.", MOVE),
     Action("previous_session", ("K",), "previous session", "The session before it.", MOVE),
-    Action("inbox", ("i",), "inbox", "All requests that wait, of every session.", LOOK, ("live",), True),
-    Action("mute", ("M",), "mute", "Ring the bell when something starts to wait, or keep quiet.", APP, ("live", "inbox")),
+    Action("down", ("j", "down"), "down", "The next line.", MOVE, ("main", "inbox")),
+    Action("up", ("k", "up"), "up", "The line before.", MOVE, ("main", "inbox")),
+    Action("page_down", ("pagedown", "ctrl+d"), "page down", "A page further.", MOVE),
+    Action("page_up", ("pageup", "ctrl+u"), "page up", "A page back.", MOVE),
+    Action("first", ("g", "home"), "first", "The first call.", MOVE),
+    Action("last", ("G", "end"), "last", "The last call; in a live session, follow it.", MOVE),
+    Action("play", ("space",), "play", "Play or pause the recording.", PLAY, ("replay",), True),
+    Action("faster", ("plus",), "faster", "Play at twice the speed.", PLAY, ("replay",)),
+    Action("slower", ("minus",), "slower", "Play at half the speed.", PLAY, ("replay",)),
+    Action(
+        "next_tier",
+        ("e",),
+        "next tier",
+        "The next call at which the guard's tier changes.",
+        PLAY,
+        footer=True,
+    ),
+    Action("previous_tier", ("E",), "previous tier", "The tier change before.", PLAY),
+    Action("step", ("right_square_bracket",), "step", "One call further.", PLAY),
+    Action("back", ("left_square_bracket",), "back", "One call back.", PLAY),
+    Action(
+        "next_failure",
+        ("exclamation_mark",),
+        "next failure",
+        "The next call that failed or was refused.",
+        PLAY,
+    ),
+    Action(
+        "mute",
+        ("M",),
+        "mute",
+        "Ring the bell when something starts to wait, or keep quiet.",
+        APP,
+        ("live", "inbox"),
+    ),
     Action("back_to_chain", ("escape",), "close", "Back to the chain.", APP, ("inbox", "main")),
-    Action("help", ("question_mark", "f1"), "help", "What the keys do and what the words mean.", APP, ("everywhere",), True),
-    Action("command_palette", ("ctrl+p",), "palette", "Find an action by its name.", APP, ("everywhere",), True),
-    Action("quit", ("q",), "quit", "Leave the console. Agents go on; what waits, waits on.", APP, ("everywhere",), True),
-)  # fmt: skip
+    Action(
+        "help",
+        ("question_mark", "f1"),
+        "help",
+        "What the keys do and what the words mean.",
+        APP,
+        ("everywhere",),
+        True,
+    ),
+    Action(
+        "command_palette",
+        ("ctrl+p",),
+        "palette",
+        "Find an action by its name.",
+        APP,
+        ("everywhere",),
+        True,
+    ),
+    Action(
+        "quit",
+        ("q",),
+        "quit",
+        "Leave the console. Agents go on; what waits, waits on.",
+        APP,
+        ("everywhere",),
+        True,
+    ),
+)
 
 BY_ID = {action.id: action for action in ACTIONS}
 
+_BEGIN = "<!-- keys: made from console/loopguard_console/actions.py -->"
+_END = "<!-- end of keys -->"
 _DISPLAY = {
     "right_square_bracket": "]",
     "left_square_bracket": "[",
@@ -240,3 +302,20 @@ def key_table() -> str:
         keys = " ".join(f"`{shown_key(key)}`" for key in action.keys)
         lines.append(f"| {keys} | {action.title} | {action.help} | {', '.join(action.where)} |")
     return "\n".join(lines) + "\n"
+
+
+def write_manual(path: Path) -> bool:
+    """Put the table into the manual between its two marks; True where that changed something."""
+    text = path.read_text("utf-8")
+    before, begin, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"{path} has no marks for the table of keys")
+    new = f"{before}{begin}\n{key_table()}{end}{after}"
+    if new != text:
+        path.write_text(new, "utf-8")
+    return new != text
+
+
+if __name__ == "__main__":
+    write_manual(Path("docs/console.md"))

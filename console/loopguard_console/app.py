@@ -25,7 +25,7 @@ from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
-from loopguard_console.themes import DARK, THEMES, letter_variables
+from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.widgets.sessions import session_title
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
@@ -82,7 +82,7 @@ class ConsoleApp(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         theme = self.get_theme(self.theme)
-        return letter_variables(theme is None or theme.dark)
+        return own_variables(theme is None or theme.dark)
 
     def on_mount(self) -> None:
         for theme in THEMES:

@@ -6,6 +6,8 @@ The only place where ``Content`` is built from foreign text; nothing here is rea
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from dataclasses import dataclass
 
 from textual.content import Content
@@ -27,14 +29,14 @@ from loopguard_core.verdict import Tier, Verdict
 
 #: Characters of a payload that are laid out; the rest is for the pager.
 SHOWN = 4_000
-TIER_STYLES = ("$text-muted", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
+TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
+_TIER_COLOURS = ("$dim", "$text-warning", "$text-error", "$text-error")
 TIER_WORDS = (
     "allowed",
     "warned: the call ran, advice was appended to its result",
     "blocked: the call does not run unless you let it",
     "halted: every further call of this turn is refused",
 )
-_NEXT = ("", "warn", "block", "halt")
 
 
 @dataclass(frozen=True)
@@ -46,83 +48,96 @@ class Asking:
     armed: bool
 
 
-def heading(text: str) -> Content:
-    """A heading inside the card."""
-    return Content.assemble((f"{text}\n", "bold $text-primary"))
-
-
-def card(view: View | None, asking: Asking | None, width: int) -> Content:
-    """Everything about the call at the cursor."""
+def card(view: View | None, asking: Asking | None, width: int, height: int = 40) -> Content:
+    """Everything about the call at the cursor; in a low pane the keys come in short form."""
     if view is None or view.cursor < 0:
-        return Content.assemble(("Select a call to see what it did and why.", "$text-muted"))
+        return Content.assemble(("Select a call to see what it did and why.", "$dim"))
     row = view.recording.row(view.cursor)
+    verdict = view.recording.why(view.cursor)
+    low = height < 16
     parts = [
-        _title(view, row, width),
-        _why(view, row, width),
-        _keys(view, row, asking, width),
+        _title(view, row, width, "waits for you" if asking is not None else row.outcome, low=low),
+        _headline(view, row, verdict, width, low=low),
+        _past(view, row) if asking is None else _choices(asking, width, low=low),
+        _facts(view, row, verdict, width),
         _payloads(view, row),
     ]
-    return Content("\n").join([part for part in parts if part.plain])
+    shown = [part for part in parts if part.plain]
+    return Content("\n" if low else "\n\n").join(shown)
 
 
-def _title(view: View, row: Row, width: int) -> Content:
-    out = [
-        (f"{row.number} ", "$text-muted"),
-        (safe(row.tool, max(8, width - 24)) or "(no name)", "bold"),
-        (f"  {row.outcome}", "$text-error" if row.outcome == "error" else "$text-muted"),
-        (f"  {span(row.duration)}\n" if row.duration is not None else "\n", "$text-muted"),
-    ]
-    args = preview(view.recording.args(view.cursor), 3 * max(width, 20))
-    return Content.assemble(*out, (args + "\n" if args else "", ""))
+def _title(view: View, row: Row, width: int, state: str, *, low: bool) -> Content:
+    end = f"{state} {span(row.duration)}".rstrip()
+    style = "$text-error" if row.outcome == "error" else "$dim"
+    room = max(8, width - len(str(row.number)) - len(end) - 4)
+    args = view.recording.args(view.cursor)
+    head = Content.assemble((f"{row.number} ", "$dim"))
+    if low:
+        label = signature_label(row.tool, args, room)
+        return Content.assemble(head, (label, "bold"), (f"  {end}", style))
+    name = safe(row.tool, room) or "(no name)"
+    shown = preview(args, 3 * max(width, 20))
+    return Content.assemble(
+        head, (name, "bold"), (f"  {end}", style), f"\n{shown}" if shown else ""
+    )
 
 
-def _why(view: View, row: Row, width: int) -> Content:
-    recording = view.recording
-    verdict = recording.why(view.cursor)
-    if verdict is None:
-        return Content("")
+def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low: bool) -> Content:
+    """Why, in one sentence."""
+    if verdict is None or verdict.tier is Tier.ALLOW:
+        return _calm(view, row)
     tier = verdict.tier
-    if tier is Tier.ALLOW:
-        return _calm(view, row, verdict, width)
-    title = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
-    lines: list[Content] = [
-        Content.assemble((title[tier], "bold $text-primary")),
-        Content.assemble((safe(verdict.reason, lines=True) or TIER_WORDS[tier], TIER_STYLES[tier])),
-    ]
-    lines += _facts(view, row, verdict, width)
-    return Content("\n").join(lines).append("\n")
+    titles = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
+    said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
+    count = f" {verdict.count} of {verdict.threshold}" if verdict.threshold else ""
+    pill = (f" {tier.word.upper()}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
+    if low:
+        return Content.assemble(pill, (f" {said}", TIER_STYLES[tier]))
+    return Content.assemble(
+        (f"{titles[tier]}  ", "bold $text-primary"), pill, "\n", (said, TIER_STYLES[tier])
+    )
 
 
-def _calm(view: View, row: Row, verdict: Verdict, width: int) -> Content:
+def _sentence(reason: str) -> str:
+    """The first statement of a reason; the rest is advice to the model."""
+    first = re.split(r"[;.]\s", reason, maxsplit=1)[0].strip()
+    return first[:1].upper() + first[1:] + ("." if first and first[-1] not in ".!?" else "")
+
+
+def _calm(view: View, row: Row) -> Content:
     where = (
         f"Nothing to object to. It stands {row.count} times in the last {view.recording.window} calls."
         if row.count > 1
         else "Nothing to object to: not seen in the calls before."
     )
-    return Content.assemble((where + "\n", "$text-muted"))
+    return Content.assemble((where, "$dim"))
 
 
-def _facts(view: View, row: Row, verdict: Verdict, width: int) -> list[Content]:
+def _facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
+    if verdict is None or verdict.tier is Tier.ALLOW:
+        return Content("")
     recording = view.recording
-    room = max(10, width - 12)
+    room = max(10, width - 11)
+    next_tier = _next(view, verdict)
+    count = f"{verdict.count}" + (f" of {verdict.threshold}" if verdict.threshold else "")
     facts: list[tuple[str, str]] = [
-        ("tier", f"{verdict.tier.word}: {TIER_WORDS[verdict.tier].partition(': ')[2]}"),
+        ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
+        ("repeated", _repeated(view, row)),
+        ("count", f"{count}{next_tier}" if verdict.count else ""),
         ("detector", " · ".join(p for p in (verdict.detector, verdict.policy) if p)),
         ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
+        ("traits", ", ".join(verdict.traits)),
+        ("from", verdict.source),
+        ("told", verdict.reason),
     ]
-    if verdict.count:
-        at = f" of {verdict.threshold}" if verdict.threshold else ""
-        facts.append(("count", f"{verdict.count}{at}{_next(view, verdict)}"))
-    facts.append(("repeated", _repeated(view, row)))
-    if verdict.traits:
-        facts.append(("traits", ", ".join(verdict.traits)))
-    if verdict.source:
-        facts.append(("from", verdict.source))
-    return [
-        Content.assemble((f"  {name:<10}", "$text-muted"), (safe(value, 4 * room), ""))
-        for name, value in facts
-        if value
-    ]
+    lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
+    lines += [_fact(name, value, room) for name, value in facts if value]
+    return Content("\n").join(lines)
+
+
+def _fact(name: str, value: str, room: int) -> Content:
+    text = f"\n{' ' * 11}".join(textwrap.wrap(safe(value), room)[:8])
+    return Content.assemble((f" {name:<10}", "$dim"), text)
 
 
 def _next(view: View, verdict: Verdict) -> str:
@@ -140,7 +155,7 @@ def _repeated(view: View, row: Row) -> str:
     times = sum(1 for k in recording.keys[first : view.cursor + 1] if k == row.key)
     if times < 2:
         return "not these arguments; see the counters below"
-    words = [f"{times} identical calls since call {first + 1}"]
+    words = [f"{times} identical calls since #{first + 1}"]
     began = recording.row(first).ts
     if began is not None and row.ts is not None and row.ts > began:
         words.append(f"in {span(row.ts - began)}")
@@ -155,50 +170,58 @@ def _repeated(view: View, row: Row) -> str:
     return ", ".join(words)
 
 
-def key_lines(asking: Asking) -> list[tuple[str, str, str]]:
-    """Key, name and what it will do for this request."""
+#: Key, name, and what it will do in few words and in more.
+KEYS = (
+    ("a", "approve", "run once, then ask again", "it runs once and leaves no mark: the next identical call is asked about again"),
+    ("d", "deny", "refuse, with a note", "it is refused; your note becomes its result; asked again, it is refused at once"),
+    ("o", "override…", "let the next 3 (or N) run", "these arguments, this tool or everything: for N calls, minutes, or until the result changes"),
+    ("m", "modify…", "change the arguments", "change the arguments, then it runs; the model is told"),
+    ("r", "reset", "count afresh; it runs", "its count starts afresh, and the call runs"),
+    ("x", "halt…", "stop the agent", "refuse this and every further call of the turn or the session"),
+)  # fmt: skip
+
+
+def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
     request = asking.request
-    tier = Tier(request.tier).word
-    again = f"the next identical call is asked about again ({tier})"
-    return [
-        ("a", "approve", f"this call runs once; {again}"),
-        ("d", "deny", "refused; your note becomes the tool's result"),
-        ("o", "override…", "let it run for N calls, for minutes, until the result changes"),
-        ("m", "modify…", "change the arguments, then let it run"),
-        ("r", "reset", "the count goes back to nothing and the call runs"),
-        ("x", "halt…", "stop the turn or the session"),
-    ]
-
-
-def _keys(view: View, row: Row, asking: Asking | None, width: int) -> Content:
-    return _past(view, row) if asking is None else _choices(asking, width)
-
-
-def _choices(asking: Asking, width: int) -> Content:
-    request = asking.request
-    left = "" if asking.left is None else f"{span(asking.left)} left, then {_otherwise(request)}"
+    left = "" if asking.left is None else f"{span(asking.left)}, then {_otherwise(request)}"
     if request.resolution == "expired":
         left = "nobody answered in time; approve and its next try runs"
+    title = " YOUR TURN " if low else " WHAT YOU CAN DO "
+    colour = "$text-error" if asking.armed else "$dim"
     lines = [
         Content.assemble(
-            (
-                " WHAT YOU CAN DO ",
-                "bold $text-error reverse" if asking.armed else "bold $text-muted reverse",
-            ),
+            (title, f"bold reverse {colour}"),
             (f" {safe(request.request, 8)}  ", "bold"),
-            (left, "$text-warning"),
+            (cut(left, max(8, width - len(title) - 5)), "$text-warning"),
         )
     ]
-    for key, name, does in key_lines(asking):
-        style = "bold $text-accent" if asking.armed else "$text-muted"
-        lines.append(
-            Content.assemble(
-                (f"  {key} ", style),
-                (f"{name:<10}", "bold" if asking.armed else "$text-muted"),
-                (cut(does, max(10, width - 15)), "$text-muted"),
-            )
+    keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in KEYS]
+    lines += _one_a_line(keys[:3] if low else keys, asking.armed, width)
+    if low:
+        lines.append(_in_a_row(keys[3:], asking.armed))
+    return Content("\n").join(lines)
+
+
+def _fitting(room: int, short: str, long: str) -> str:
+    return long if len(long) <= room else short
+
+
+def _one_a_line(keys: list[tuple[str, str, str]], armed: bool, width: int) -> list[Content]:
+    return [
+        Content.assemble(
+            (f" {key} ", "bold $text-accent" if armed else "$dim"),
+            (f"{name:<10}", "bold" if armed else "$dim"),
+            (cut(does, max(10, width - 14)), "$dim"),
         )
-    return Content("\n").join(lines).append("\n")
+        for key, name, does in keys
+    ]
+
+
+def _in_a_row(keys: list[tuple[str, str, str]], armed: bool) -> Content:
+    parts: list[tuple[str, str]] = []
+    for key, name, _ in keys:
+        parts += [(f" {key} ", "bold $text-accent" if armed else "$dim"), (f"{name}  ", "$dim")]
+    return Content.assemble(*parts)
 
 
 def request_card(asking: Asking | None, width: int, *, answered: bool = False) -> Content:
@@ -209,7 +232,7 @@ def request_card(asking: Asking | None, width: int, *, answered: bool = False) -
             if answered
             else "Nothing waits. When the guard stops a call, it is listed here."
         )
-        return Content.assemble((words, "$text-muted"))
+        return Content.assemble((words, "$dim"))
     request = asking.request
     verdict = request.verdict
     tier = Tier(request.tier)
@@ -224,7 +247,7 @@ def request_card(asking: Asking | None, width: int, *, answered: bool = False) -
             Content.assemble((signature_label(request.tool, request.args, width), "bold")),
             Content.assemble((reason, TIER_STYLES[tier])),
             *[
-                Content.assemble((f"  {n:<10}", "$text-muted"), safe(v, max(10, width - 12)))
+                Content.assemble((f"  {n:<10}", "$dim"), safe(v, max(10, width - 12)))
                 for n, v in facts
                 if v
             ],
@@ -236,7 +259,7 @@ def request_card(asking: Asking | None, width: int, *, answered: bool = False) -
 
 
 def _otherwise(request: Request) -> str:
-    return {"run": "it runs", "wait": "it goes on waiting"}.get(request.unanswered, "it is refused")
+    return {"run": "it runs", "wait": "waits on"}.get(request.unanswered, "refused")
 
 
 def _past(view: View, row: Row) -> Content:
@@ -247,13 +270,15 @@ def _past(view: View, row: Row) -> Content:
         return Content.assemble(
             ("ASKED  ", "bold $text-primary"),
             (f"{safe(asked.request, 8)} was {safe(how.text('resolution'))}", ""),
-            (f" by {safe(how.text('by'), 20)}" if how.text("by") else "", "$text-muted"),
+            (f" by {safe(how.text('by'), 20)}" if how.text("by") else "", "$dim"),
             (f": {safe(note, 200)}" if note else "", ""),
-            "\n",
         )
     if row.released:
         return Content.assemble(
-            ("It ran because you allowed it; it left no mark on the counters.\n", "$text-success")
+            (
+                "It ran because a person allowed it; it left no mark on the counters.",
+                "$text-success",
+            )
         )
     return Content("")
 
@@ -277,8 +302,8 @@ def _payload(title: str, text: str) -> Content:
     more = len(text) - SHOWN
     return Content.assemble(
         (title, "bold $text-primary"),
-        (f"  {size(len(text))} characters\n", "$text-muted"),
-        (shown or "(empty)", "" if shown else "$text-muted"),
+        (f"  {size(len(text))} characters\n", "$dim"),
+        (shown or "(empty)", "" if shown else "$dim"),
         (f"\n… {size(more)} more; v shows all of it" if more > 0 else "", "$text-warning"),
         "\n",
     )
@@ -288,7 +313,7 @@ def _changes(before: object, after: object, number: int) -> Content:
     """What differs from the answer to the same call before, at most a few lines."""
     one, other = pretty(before)[:SHOWN], pretty(after)[:SHOWN]
     if one == other:
-        return Content.assemble((f"the same answer as call {number}\n", "$text-muted"))
+        return Content.assemble((f"the same answer as call {number}\n", "$dim"))
     diff = [
         line
         for line in difflib.unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=0)

@@ -12,14 +12,14 @@ from loopguard_core.calls import Row
 from loopguard_core.verdict import Count, Tier
 
 _SPARKS = "▁▂▃▄▅▆▇█"
-_TIERS = ("$text-muted", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
+_TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
 
 
 def letter_of(view: View, key: int) -> tuple[str, str]:
     """The letter of a key that came again and its colour; a dot for one that did not."""
     number = view.recording.letters.get(key)
     if number is None:
-        return "·", "$text-muted"
+        return "·", "$dim"
     return chr(65 + number % 26), f"bold $letter-{number % 8}"
 
 
@@ -33,8 +33,6 @@ def strip(view: View, width: int) -> Content:
         here = position == len(keys) - 1
         parts.append((f"{letter}", f"{style} underline" if here else style))
         parts.append((gap, ""))
-    missing = view.recording.window - len(keys)
-    parts.append(("‥" * 0 + ("  " if gap else " ") * missing, ""))
     return Content.assemble(*parts)
 
 
@@ -56,7 +54,7 @@ def legend(view: View, width: int, most: int) -> list[Content]:
                 (f"{letter} ", style),
                 (pad(label, room), ""),
                 ("▇" * bar, style),
-                (tally, "$text-muted"),
+                (tally, "$dim"),
             )
         )
     return lines
@@ -79,7 +77,7 @@ def _urgency(count: Count, row: Row | None) -> tuple[float, ...]:
 def _counter(view: View, count: Count, width: int) -> Content:
     marks = sorted((at, tier) for tier, at in count.thresholds.items())
     top = max([at for at, _ in marks] + [count.count])
-    cells = max(6, min(24, width // 4))
+    cells = max(8, min(24, width // 4))
     filled = round(cells * min(count.count, top) / top) if top else 0
     bar: list[tuple[str, str]] = []
     at_cell = {min(cells - 1, max(0, round(cells * at / top) - 1)): tier for at, tier in marks}
@@ -91,36 +89,40 @@ def _counter(view: View, count: Count, width: int) -> Content:
             bar.append(
                 (
                     "█" if cell < filled else "░",
-                    _TIERS[count.tier] if cell < filled else "$text-disabled",
+                    _TIERS[count.tier] if cell < filled else "$faint",
                 )
             )
     coming = count.next
     words = f" {count.count}"
     if coming is not None:
-        words += f"  {coming[0].word} at {coming[1]}"
+        words += f" · {coming[0].word} at {coming[1]}"
     elif marks:
-        words += "  at its limit"
-    room = max(8, width - cells - 22)
+        words += " · at its limit"
+    room = max(10, width - cells - 17)
     return Content.assemble(
-        (pad(_label(view, count, room), room) + " ", ""),
+        _label(view, count, room),
+        " ",
         *bar,
         (words, _TIERS[count.tier] if count.tier else ""),
     )
 
 
 def _faint(tier: Tier) -> str:
-    return ("$text-muted", "$text-warning", "$text-error", "$text-error")[tier]
+    return ("$dim", "$text-warning", "$text-error", "$text-error")[tier]
 
 
-def _label(view: View, count: Count, room: int) -> str:
-    what = safe(count.detector)
-    row = view.recording.last_with(count.key)
-    if row is None:
-        return f"{safe(count.tool, max(4, room - len(what) - 3))} · {what}"
-    side = max(8, room - len(what) - 3)
+def _label(view: View, count: Count, room: int) -> Content:
+    """Letter, call, and where there is room for it what is counted."""
     recording = view.recording
-    label = signature_label(recording.tools[recording.keys[row]], recording.args(row), side)
-    return f"{label} · {what}"
+    row = recording.last_with(count.key)
+    what = f" · {safe(count.detector)}" if room >= 44 else ""
+    if row is None:
+        return Content.assemble(("  ", ""), (pad(safe(count.tool) + what, room - 2), ""))
+    letter, style = letter_of(view, recording.keys[row])
+    label = signature_label(
+        recording.tools[recording.keys[row]], recording.args(row), max(8, room - 2 - len(what))
+    )
+    return Content.assemble((f"{letter} ", style), (pad(label + what, room - 2), ""))
 
 
 def timeline(view: View, width: int) -> Content:

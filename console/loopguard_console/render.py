@@ -119,13 +119,15 @@ def pretty(value: object) -> str:
 
 
 def preview(args: object, width: int | None = None) -> str:
-    """Arguments in one safe line: the value alone where there is one, else ``name=value`` pairs."""
+    """Arguments in one safe line: the first value alone, then ``name=value`` pairs."""
     room = None if width is None else 8 * max(width, 1)
     if isinstance(args, dict):
-        if len(args) == 1:
-            text = _short(next(iter(args.values())), room)
-        else:
-            text = ", ".join(f"{k}={_short(v, room)}" for k, v in args.items())
+        parts: list[str] = []
+        for name, value in args.items():
+            parts.append(f"{name}={_short(value, room)}" if parts else _short(value, room))
+            if room is not None and sum(map(len, parts)) > room:
+                break
+        text = ", ".join(parts)
     elif args is None:
         text = ""
     else:

@@ -54,6 +54,7 @@ CONTRAST = Theme(
     surface="#000000",
     panel="#303030",
     dark=True,
+    variables={"dim": "#d0d0d0", "faint": "#909090", "row": "#00478f", "row-blur": "#303030"},
 )
 
 THEMES = (DARK, LIGHT, CONTRAST)
@@ -81,7 +82,26 @@ LETTERS_LIGHT = (
 )
 
 
-def letter_variables(dark: bool) -> dict[str, str]:
-    """The CSS variables ``$letter-0`` … ``$letter-7``."""
-    colours = LETTERS_DARK if dark else LETTERS_LIGHT
-    return {f"letter-{number}": colour for number, colour in enumerate(colours)}
+_DARK = {
+    "halt-back": "#8f1d2c",
+    "halt-text": "#ffffff",
+    "dim": "#8b93a7",
+    "faint": "#4a5064",
+    "row": "#28365a",
+    "row-blur": "#1f273b",
+}
+_LIGHT = {
+    "halt-back": "#7a0f1f",
+    "halt-text": "#ffffff",
+    "dim": "#6a7080",
+    "faint": "#b4b8c2",
+    "row": "#cfdcf8",
+    "row-blur": "#e3e9f6",
+}
+
+
+def own_variables(dark: bool) -> dict[str, str]:
+    """The CSS variables of our own: ``$letter-0`` … ``$letter-7``, and the rest below."""
+    letters = LETTERS_DARK if dark else LETTERS_LIGHT
+    named = {f"letter-{number}": colour for number, colour in enumerate(letters)}
+    return {**named, **(_DARK if dark else _LIGHT)}

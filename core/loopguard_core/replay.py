@@ -61,6 +61,7 @@ class Recording:
         self.lost = 0
         self.letters: dict[int, int] = {}
         self._last_of: dict[int, int] = {}
+        self._first_of = array("Q")
         self.worst = Tier.ALLOW
         self._key_of: dict[tuple[str, str], int] = {}
         self._signature_of: dict[str, int] = {}
@@ -219,6 +220,7 @@ class Recording:
         if known is None:
             known = self._key_of[tool, digest] = len(self.tools)
             self.tools.append(tool)
+            self._first_of.append(len(self.keys))
         return known
 
     def _signature(self, signature: str) -> int:
@@ -306,11 +308,8 @@ class Recording:
         return None if end is None else end.data.get("result")
 
     def args_of_key(self, key: int) -> Any:
-        """The arguments of the first call with *key*, None where there is none."""
-        try:
-            return self.args(self.keys.index(key))
-        except ValueError:
-            return None
+        """The arguments of the first call with *key*."""
+        return self.args(self._first_of[key])
 
     def last_with(self, signature: str) -> int | None:
         """The last call with a policy's *signature*, None where there is none."""
@@ -400,9 +399,12 @@ class Recording:
         return None
 
     def first_of_streak(self, index: int) -> int:
-        """The first call of the last window's worth of repeats to which call *index* belongs."""
+        """The first call of the repeats to which call *index* belongs: no gap as long as the window.
+
+        Looks back over at most 10,000 calls.
+        """
         key, first, missed = self.keys[index], index, 0
-        for at in range(index - 1, -1, -1):
+        for at in range(index - 1, max(-1, index - 10_001), -1):
             if self.keys[at] == key:
                 first, missed = at, 0
             else:
@@ -412,9 +414,10 @@ class Recording:
         return first
 
     def repeats_before(self, index: int) -> int | None:
-        """The call before *index* with the same key, None where it is the first."""
-        for at in range(index - 1, -1, -1):
-            if self.keys[at] == self.keys[index]:
+        """The call before *index* with the same key, None where there is none within 10,000 calls."""
+        key = self.keys[index]
+        for at in range(index - 1, max(-1, index - 10_001), -1):
+            if self.keys[at] == key:
                 return at
         return None
 

@@ -93,12 +93,12 @@ class Dialog(ModalScreen[Answer | None]):
             here = number == self._line
             parts.append(
                 Content.assemble(
-                    (f"{'›' if here else ' '} {choice.name:<9}", "bold" if here else "$text-muted")
+                    (f"{'›' if here else ' '} {choice.name:<9}", "bold" if here else "$dim")
                 )
             )
             for place, option in enumerate(choice.options):
                 chosen = place == self._picked[number]
-                style = ("bold reverse" if here else "bold underline") if chosen else "$text-muted"
+                style = ("bold reverse" if here else "bold underline") if chosen else "$dim"
                 parts.append(Content.assemble((f" {option} ", style)))
             parts.append(Content("\n"))
         self.query_one("#choices", Static).update(Content("").join(parts))
@@ -109,7 +109,7 @@ class Dialog(ModalScreen[Answer | None]):
             keys = "↑ ↓ notes used before · " + keys
         words: list[tuple[str, str]] = [
             (f"{self._does}\n" if self._does else "", ""),
-            (keys, "$text-muted"),
+            (keys, "$dim"),
         ]
         if self._sure:
             words = [

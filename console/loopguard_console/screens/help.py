@@ -70,7 +70,7 @@ class Help(ModalScreen[None]):
         parts.append(Content.assemble(("Words\n", "bold $text-primary")))
         for word, meaning in WORDS:
             parts.append(Content.assemble((f"  {word:<14}", "bold"), (f"{meaning}\n", "")))
-        parts.append(Content.assemble(("\nEsc closes this.", "$text-muted")))
+        parts.append(Content.assemble(("\nEsc closes this.", "$dim")))
         return Content("").join(parts)
 
     def action_scroll(self, by: int) -> None:

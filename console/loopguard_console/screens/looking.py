@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from loopguard_console.render import as_json, pretty, safe
 from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.grants import Grants
+from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.search import SearchBox
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.inspector import Inspector
@@ -105,6 +107,27 @@ class Looking(DecidingScreen):
     def action_previous_session(self) -> None:
         """The session before it."""
         self.console_app.select(self.console_app.desk.neighbour(-1))
+
+    def action_inbox(self) -> None:
+        """All requests that wait."""
+        self.app.push_screen(InboxScreen())
+
+    def action_grants(self) -> None:
+        """The overrides in force in this session."""
+        view, app = self.view, self.console_app
+        if view is None:
+            return
+        grants = [g for g in view.recording.guard.controls.grants if g.left != 0]
+
+        def answer(grant: str | None) -> None:
+            if grant:
+                self._do(lambda decider: decider.revoke(view.recording.session, grant))
+
+        self.app.push_screen(Grants(grants, app.desk.now), answer)
+
+    def action_mute(self) -> None:
+        """Bell on or off."""
+        self.console_app.action_mute()
 
     def action_sessions(self) -> None:
         """To the list of sessions and back."""

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking
-from loopguard_console.render import signature_label
+from loopguard_console.render import pad, signature_label
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.looking import Looking
 from loopguard_console.widgets.chain import Chain
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _ONLY_LIVE = frozenset(
     "approve deny override modify reset halt resume grants waiting follow inbox mute".split()  # noqa: SIM905
 )
+_FOR_REQUESTS = frozenset({"approve", "deny", "modify"})
 _ONLY_REPLAY = frozenset({"play", "faster", "slower"})
 
 
@@ -128,7 +129,15 @@ class MainScreen(Looking, DecidingScreen):
         )
         if not app.desk.live:
             self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)
-        self.query_one(KeyBar).show()
+        self.query_one(KeyBar).show(self._useless(view, request))
+
+    def _useless(self, view: View | None, request: Request | None) -> frozenset[str]:
+        """Actions that would change nothing now; their keys say so, the last line leaves them out."""
+        out = set() if request is not None else set(_FOR_REQUESTS)
+        guard = view.recording.guard if view is not None else None
+        if guard is None or (guard.latch is None and guard.controls.halt is None):
+            out.add("resume")
+        return frozenset(out)
 
     def _title(self, view: View | None) -> None:
         desk = self.console_app.desk
@@ -140,11 +149,14 @@ class MainScreen(Looking, DecidingScreen):
         words = f"CHAIN  {self.console_app.title_of(desk.current)}"
         if turn:
             words += f" · turn {turn}"
-        if view.live:
-            words += "  ● following" if view.following else f"  ‖ {view.new} new · F follows"
+        right = ""
         if self.console_app.loading(desk.current):
-            words += f"  reading… {len(view.recording)} calls"
-        title.update(words)
+            right = f"reading… {len(view.recording)} calls"
+        elif view.live:
+            right = "● following" if view.following else f"‖ {view.new} new, F follows"
+        width = max(10, title.size.width - 2)
+        room = max(0, width - len(right) - 1)
+        title.update(f"{pad(words, room)} {right}")
 
     def _second(self) -> None:
         if self.console_app.desk.live:

@@ -82,7 +82,7 @@ class Chain(VirtualList):
         out.append(Segment(self._batch(view, index), self.style("p-dim")))
         tail = self._tail(view, row, width)
         room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
-        if width >= 66:
+        if width >= 76:
             out.append(Segment(clock(row.ts) + " ", self.style("p-dim")))
             room -= 9
         out += self._what(row.tool, recording.args(index), room, 14 if width < 90 else 18)
@@ -119,13 +119,13 @@ class Chain(VirtualList):
                 word = "let go" if row.released else word
         elif row.released and row.outcome == "ok":
             word = "let go"
-        out = [Segment(" "), Segment(pad(word, 9), self.style(style))]
-        if width >= 58:
+        out = [Segment(" "), Segment(pad(word, 8), self.style(style))]
+        if width >= 70:
             out.append(Segment(pad(span(row.duration), 6, right=True), self.style("p-dim")))
         many = row.count > 1
         out.append(
             Segment(
-                pad(f"×{row.count}" if many else "", 5, right=True),
+                pad(f"×{row.count}" if many else "", 4, right=True),
                 self.style("p-strong" if many else "p-dim"),
             )
         )

@@ -11,9 +11,7 @@ from loopguard_console.view import View
 
 
 def _title(text: str, note: str = "") -> Content:
-    return Content.assemble(
-        (text, "bold $text-primary"), (f"  {note}" if note else "", "$text-muted")
-    )
+    return Content.assemble((text, "bold $text-primary"), (f"  {note}" if note else "", "$dim"))
 
 
 class WindowPane(Static):
@@ -31,12 +29,10 @@ class WindowPane(Static):
         paid = cost(view)
         lines = [head, *legend(view, width, max(0, height - 1))]
         if len(lines) == 1 and height > 1:
-            lines.append(Content.assemble(("no call stands twice in the window", "$text-muted")))
+            lines.append(Content.assemble(("no call stands twice in the window", "$dim")))
         if paid and len(lines) < height:
             lines.append(
-                Content.assemble(
-                    ("since the first repeat: ", "$text-muted"), (paid, "$text-warning")
-                )
+                Content.assemble(("since the first repeat: ", "$dim"), (paid, "$text-warning"))
             )
         self.update(Content("\n").join(lines[:height]))
 
@@ -52,7 +48,7 @@ class CounterPane(Static):
         width, height = self.size.width or 60, self.size.height or 4
         lines = counter_lines(view, width, max(1, height - 1))
         if not lines:
-            lines = [Content.assemble(("nothing counted: no repetition in sight", "$text-muted"))]
+            lines = [Content.assemble(("nothing counted: no repetition in sight", "$dim"))]
         policy = view.recording.guard.policy.name
         self.update(Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]))
 
@@ -73,7 +69,7 @@ class TimelinePane(Static):
                 Content.assemble(
                     ("CALLS ", "bold $text-primary"),
                     (bars, "$text-accent"),
-                    (f" in {span(length)}", "$text-muted"),
+                    (f" in {span(length)}", "$dim"),
                 )
             )
         self.update(Content("\n").join(lines))

@@ -23,7 +23,8 @@ class Inspector(VerticalScroll, can_focus=True):
     def show(self, view: View | None, asking: Asking | None) -> None:
         """Show the call at the cursor of *view*; *asking* is the request about it that waits."""
         width = max(20, (self.scrollable_content_region.width or 40) - 1)
-        self.query_one("#card", Static).update(card(view, asking, width))
+        height = self.scrollable_content_region.height or 40
+        self.query_one("#card", Static).update(card(view, asking, width, height))
         at = (id(view), view.cursor if view is not None else -1)
         if at != self._at:
             self._at = at

@@ -14,13 +14,13 @@ _LAST = ("help", "quit")
 class KeyBar(Static):
     """As many keys as fit, help and quit always among them."""
 
-    def show(self) -> None:
-        """Look at the screen's bindings and draw those that are on."""
+    def show(self, useless: frozenset[str] = frozenset()) -> None:
+        """Look at the screen's bindings and draw those that do something now: not *useless*."""
         seen: dict[str, tuple[str, str]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             action = BY_ID.get(binding.action)
-            if action is None or not binding.show or not active.enabled or action.id in seen:
+            if action is None or not binding.show or action.id in seen or action.id in useless:
                 continue
             key = binding.key_display or shown_key(binding.key)
             seen[action.id] = (key, action.title)
@@ -42,8 +42,8 @@ class KeyBar(Static):
                 {"@click": f"screen.{name}" if name not in ("quit", "help") else f"app.{name}"}
             )
             parts.append(
-                Content.assemble(
-                    (f" {key}", "bold $text-accent"), (f" {title} ", "$text-muted")
-                ).stylize(click)
+                Content.assemble((f" {key}", "bold $text-accent"), (f" {title} ", "$dim")).stylize(
+                    click
+                )
             )
         self.update(Content("").join(parts))

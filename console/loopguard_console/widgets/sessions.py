@@ -52,11 +52,12 @@ class SessionList(VirtualList):
         dot, style = _DOTS.get(state, ("·", "p-dim"))
         indent = "  " * min(depth - 1, 4) + "└ " if depth else ""
         head = [Segment(f" {indent}", self.style("p-dim")), Segment(f"{dot} ", self.style(style))]
-        if session.waiting:
-            tail = [Segment(f" {session.waiting} waits ", self.style("p-ask")), Segment(" ")]
+        waits = self._waits(session.session)
+        if waits:
+            tail = [Segment(f" {waits} ", self.style("p-ask"))]
         else:
-            words = state if state in ("lost", "ended", "quiet") else ""
-            tail = [Segment(f"{words} ", self.style("p-error" if state == "lost" else "p-dim"))]
+            words = f" {state}" if state in ("lost", "ended", "quiet") else ""
+            tail = [Segment(words, self.style("p-error" if state == "lost" else "p-dim"))]
         tail.append(Segment(pad(size(session.calls), 5, right=True) + " ", self.style("p-dim")))
         tail.append(Segment(f" {tier_letter(session.worst)} ", self.style(PILLS[session.worst])))
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
@@ -65,6 +66,12 @@ class SessionList(VirtualList):
             Segment(pad(session_title(session, max(room, 1)), max(room, 0)), self.style("p-text")),
             *tail,
         ]
+
+    def _waits(self, session: str) -> str:
+        """The request that waits in a session, or how many."""
+        waiting = self.desk.waiting if self.desk is not None else []
+        names = [r.request for r in waiting if r.session == session and not r.resolution]
+        return safe(names[0], 6) if len(names) == 1 else f"{len(names)} wait" if names else ""
 
 
 def session_title(session: Session, width: int) -> str:

@@ -37,7 +37,7 @@ class StatusBar(Static):
             (
                 f" {alive} running · {len(desk.sessions)} session"
                 + ("s" if len(desk.sessions) != 1 else ""),
-                "$text-muted",
+                "$dim",
             ),
         ]
         if waiting:
@@ -49,7 +49,7 @@ class StatusBar(Static):
         if view is None:
             return []
         guard = view.recording.guard
-        parts = [(f"guard {safe(guard.policy.name, 24)} · {guard.mode} ", "$text-muted")]
+        parts = [(f"guard {safe(guard.policy.name, 24)} · {guard.mode} ", "$dim")]
         if view.recording.lost:
             parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
         return parts
@@ -59,7 +59,7 @@ class StatusBar(Static):
             return [(f" {cut(safe(desk.error), max(10, width // 2))} ", "bold reverse $text-error")]
         parts = [("muted ", "$text-warning")] if muted else []
         if width >= 100:
-            parts.append(("store ok ", "$text-muted"))
+            parts.append(("store ok ", "$dim"))
         if width >= 60:
-            parts.append((f" {clock(desk.now)} ", "$text-muted"))
+            parts.append((f" {clock(desk.now)} ", "$dim"))
         return parts

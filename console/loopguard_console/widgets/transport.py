@@ -10,7 +10,7 @@ from textual.widgets import Static
 from loopguard_console.render import tier_letter
 from loopguard_console.view import View
 
-_TIERS = ("$text-muted", "bold $text-warning", "bold $text-error", "bold $text-error")
+_TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")
 
 
 class Transport(Static):
@@ -39,7 +39,7 @@ class Transport(Static):
         right = f"  {speed:g}×  [ ] step  e tier  Space play "
         width = max(10, (self.size.width or 80) - len(left) - len(right))
         self._track = (len(left), width)
-        parts = [(left, "bold"), *self._cells(view, width), (right, "$text-muted")]
+        parts = [(left, "bold"), *self._cells(view, width), (right, "$dim")]
         self.update(Content.assemble(*parts))
 
     def _cells(self, view: View, width: int) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ class Transport(Static):
             elif tier:
                 parts.append((tier_letter(tier), _TIERS[tier]))
             else:
-                parts.append(("─", "$text-muted"))
+                parts.append(("─", "$dim"))
         return parts
 
     def on_click(self, event: events.Click) -> None:

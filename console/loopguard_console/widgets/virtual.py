@@ -17,7 +17,7 @@ STYLES = frozenset(
     {
         "p-text", "p-dim", "p-strong", "p-ok", "p-allow", "p-warn", "p-block", "p-halt",
         "p-blockpill", "p-haltpill", "p-warnpill", "p-error", "p-ask", "p-mark", "p-cursor",
-        "p-cursor-blur", "p-hit", "p-accent", "p-loop", *(f"l-{n}" for n in range(8)),
+        "p-cursor-blur", "p-accent", "p-loop", *(f"l-{n}" for n in range(8)),
     }
 )  # fmt: skip
 
