@@ -39,7 +39,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
                 "p-error",
             )
         case "breakpoint":
-            return "● breakpoint", event.text("expression"), "p-accent"
+            return "● breakpoint", event.text("condition"), "p-accent"
         case "label":
             return "◆ label", event.text("text"), "p-accent"
         case "note":

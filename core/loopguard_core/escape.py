@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.controls import Grant
 from loopguard_core.events import Event
 from loopguard_core.processes import alive
@@ -57,7 +58,7 @@ class Decided:
     ``covered``: other waiting requests that it settled. ``sessions``: those that it was written to.
     """
 
-    __slots__ = ("covered", "grant", "late", "request", "resolution", "sessions")
+    __slots__ = ("breakpoint", "covered", "grant", "late", "request", "resolution", "sessions")
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Decided:
         *,
         request: str = "",
         grant: str = "",
+        breakpoint: str = "",
         late: bool = False,
         covered: Iterable[str] = (),
     ) -> None:
@@ -73,6 +75,7 @@ class Decided:
         self.sessions = list(sessions)
         self.request = request
         self.grant = grant
+        self.breakpoint = breakpoint
         self.late = late
         self.covered = list(covered)
 
@@ -303,6 +306,28 @@ def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: s
                 _write(store, name, "revoke", {"grant": grant}, by, note)
                 return Decided("revoked", [name], grant=grant)
     raise DecisionError(f"there is no grant {grant} in a session that runs")
+
+
+def set_breakpoint(
+    store: Store, session: str, condition: str, *, by: str = "", note: str = ""
+) -> Decided:
+    """Hold every call of *session* that meets *condition* (see ``condition``) until a human decides."""
+    session, _ = _target(store, "", session, "session", "", "")
+    try:
+        Condition(condition)
+    except ConditionError as error:
+        raise DecisionError(str(error)) from None
+    data = {"breakpoint": f"B{os.urandom(3).hex()}", "condition": condition}
+    _write(store, session, "breakpoint", data, by, note)
+    return Decided("set", [session], breakpoint=data["breakpoint"])
+
+
+def clear_breakpoint(store: Store, session: str, breakpoint: str, *, by: str = "") -> Decided:
+    """Take a breakpoint away."""
+    session, _ = _target(store, "", session, "session", "", "")
+    data = {"breakpoint": breakpoint, "on": False}
+    _write(store, session, "breakpoint", data, by, "")
+    return Decided("cleared", [session], breakpoint=breakpoint)
 
 
 def _target(

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 
+from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.events import Event
+from loopguard_core.refusal import plain
 from loopguard_core.store.contract import Replaced, Stale, StoreError
 
 TYPE_CHECKING = False
@@ -82,6 +84,7 @@ class Journal:
         self.word: Event | None = None
         self.dropped = 0
         self.failure = ""
+        self._conditions: dict[str, Condition] = {}
         self._fresh = fresh
         self._say = say
         self._said = False
@@ -138,8 +141,31 @@ class Journal:
 
     def _judge(self, event: Event) -> Ruling:
         ruling = self.guard.rule(event)
+        if self.guard.controls.breakpoints:
+            ruling = self._held(event, ruling)
         event.data["verdict"] = ruling.verdict.to_json()
         return ruling
+
+    def _held(self, event: Event, ruling: Ruling) -> Ruling:
+        """Say on the event which breakpoint it meets, the latest of them, so that the fold need not ask."""
+        event.data.pop("breakpoint", None)
+        for point in reversed(self.guard.controls.breakpoints.values()):
+            condition = self._conditions.get(point.condition)
+            if condition is None:
+                condition = self._conditions[point.condition] = self._condition(point.condition)
+            if condition.holds(event.text("tool"), event.data.get("args"), ruling.verdict):
+                event.data["breakpoint"] = point.breakpoint
+                return self.guard.rule(event)
+        return ruling
+
+    def _condition(self, text: str) -> Condition:
+        try:
+            return Condition(text)
+        except ConditionError as error:
+            self._say(
+                f"the breakpoint {plain(text, 80)} cannot be read ({error}): every call is held"
+            )
+            return Condition("")
 
     def finish(self, event: Event) -> Verdict | None:
         """Fold a ``call_end`` in and append it with its verdict.
