@@ -324,7 +324,7 @@ class _Reader:
             )
 
     def _system(self, record: dict[str, Any]) -> Iterator[Event]:
-        subtype = record.get("subtype")
+        subtype = string(record.get("subtype"))
         if subtype == "init" and "" not in self._tracks:
             yield from self._open(record, "")[1]
         elif subtype in _QUIET_SYSTEM and "" in self._tracks:

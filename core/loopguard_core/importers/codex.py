@@ -67,7 +67,7 @@ class Codex(Importer):
             return 0.8
         sure = 0.0
         for record in head.objects:
-            if record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict):
+            if string(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict):
                 return 0.95
             if (
                 record.get("type") in ("function_call", "function_call_output")
@@ -109,7 +109,7 @@ class _Reader:
         self._hints: dict[str, str] = {}
 
     def record(self, record: dict[str, Any], number: int) -> Iterator[Event]:
-        kind = record.get("type")
+        kind = string(record.get("type"))
         payload = record.get("payload")
         ts = when(record.get("timestamp"))
         if not isinstance(payload, dict):

@@ -33,9 +33,20 @@ class Stream:
         self.report = Report(source.place, importer.name)
 
     def __iter__(self) -> Iterator[Event]:
-        for event in self.importer.read(self.source, self.report):
-            if not isinstance(event, Closed):
-                yield event
+        return (event for event in self.read() if not isinstance(event, Closed))
+
+    def read(self) -> Iterator[Event]:
+        """The events, and the importer's word when a session is complete.
+
+        A record that an importer is not prepared for ends the reading, and the report says where.
+        """
+        try:
+            yield from self.importer.read(self.source, self.report)
+        except (Unreadable, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - foreign records can be anything
+            line = self.report.lines
+            self.report.note(f"reading stopped at line {line}: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Stream:
         return self
@@ -116,7 +127,7 @@ class _Demultiplexer:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._events = stream.importer.read(stream.source, stream.report)
+        self._events = stream.read()
         self._queues: dict[str, deque[Event]] = {}
         self._closed: set[str] = set()
         self._new: deque[Recording] = deque()

@@ -169,7 +169,7 @@ class _Chat:
             )
         warned = self._warned_after(index)
         for number, (call, own) in enumerate(zip(calls, ids, strict=True), 1):
-            if call.get("status") in _UNFINISHED or not self._track.is_open(own):
+            if string(call.get("status")) in _UNFINISHED or not self._track.is_open(own):
                 continue
             outcome, more = _outcome(call)
             if warned and number == len(calls):

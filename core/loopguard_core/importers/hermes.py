@@ -142,7 +142,7 @@ def _trajectory(record: dict[str, Any], session: str, part: str, report: Report)
         part=part,
     )
     waiting: list[str] = []
-    for number, turn in enumerate(map(obj, record["conversations"]), 1):
+    for number, turn in enumerate(map(obj, array(record["conversations"])), 1):
         speaker, value = turn.get("from"), string(turn.get("value"))
         if speaker == "human":
             yield track.event("user_message", text=value)

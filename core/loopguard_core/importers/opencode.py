@@ -85,7 +85,7 @@ def _message(track: Track, message: dict[str, Any], child: bool, report: Report)
             yield track.event("system_message", ts, text=string(part.get("text")))
         return
     for part in parts:
-        kind = part.get("type")
+        kind = string(part.get("type"))
         if kind == "text" and part.get("text"):
             yield track.event("assistant_text", ts, text=string(part["text"]))
         elif kind == "tool":

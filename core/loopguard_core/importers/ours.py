@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.events import TYPES, EventError, expand, from_json
-from loopguard_core.importers.base import Importer
+from loopguard_core.importers.base import Importer, string
 from loopguard_core.importers.track import renumber
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ class Ours(Importer):
     title = "loopguard JSON Lines"
 
     def sniff(self, head: Head) -> float:
-        known = [r for r in head.objects if r.get("type") in TYPES]
+        known = [r for r in head.objects if string(r.get("type")) in TYPES]
         if not known or len(known) * 2 < len(head.objects):
             return 0.0
         if any("seq" in r or "session" in r for r in known):

@@ -56,7 +56,7 @@ class _Reader:
         self._seen = Recent()
 
     def record(self, record: dict[str, Any], number: int) -> Iterator[Event]:
-        kind = record.get("type")
+        kind = string(record.get("type"))
         ts = when(record.get("timestamp"))
         own = record.get("id")
         if kind == "session":
