@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from loopguard_core.redact import Redactor
+
 #: Fields that may be long; they stand apart, so that a fold never reads them.
 HEAVY = ("args", "result", "text")
 #: Above this many characters a payload is stored once, by its content.
@@ -24,6 +26,9 @@ LIMIT = 1_000_000
 #: The types of entries that exist once a call, and once a request.
 OF_CALL = ("call_start", "call_end")
 OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
+
+#: Fields of a call that hold no text of the agent's.
+_HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cut", "redacted"}
 
 _MARKS = {
     **dict.fromkeys(STANDING, schema.STANDING),
@@ -93,8 +98,17 @@ def column(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def pack(event: Event, redact: Callable[[str], str] | None = None, limit: int = LIMIT) -> Row:
-    """The row of *event*. *redact* sees every text before it is cut or goes anywhere."""
+def pack(
+    event: Event,
+    redactor: Redactor | None = None,
+    limit: int = LIMIT,
+    *,
+    never: bool = False,
+) -> Row:
+    """The row of *event*. The *redactor* sees every text before it is cut or goes anywhere.
+
+    *never*: what its tool was given and gave is not stored at all.
+    """
     row = Row()
     rest = dict(event.data)
     kind = event.type
@@ -106,38 +120,38 @@ def pack(event: Event, redact: Callable[[str], str] | None = None, limit: int = 
             row.tool = _take(rest, "tool")
     elif kind in OF_REQUEST:
         row.request = _take(rest, "request")
+    hidden = False
     verdict = rest.pop("verdict", None)
     if verdict is not None:
-        row.verdict = to_json(verdict)
+        text = row.verdict = to_json(verdict)
         if isinstance(verdict, dict):
             row.tier = TIERS.get(str(verdict.get("tier")), row.tier)
-    hidden = False
-    if row.verdict is not None and redact is not None:
-        clean = redact(row.verdict)
-        hidden = clean is not row.verdict
-        row.verdict = clean
+            # A policy sees digests only; another guard's words may quote anything.
+            if redactor is not None and ("source" in verdict or kind not in OF_CALL):
+                row.verdict = redactor(text)
+                hidden = row.verdict is not text
     heavy = {n: rest.pop(n) for n in HEAVY if n in rest}
     if heavy:
-        text = to_json(heavy)
-        if len(text) > limit:
-            text, cut, secret = _cut(heavy, redact, limit)
+        text = "" if never else to_json(heavy)
+        if never and redactor is not None:
+            hidden = True
+            row.payload = to_json({n: redactor.marker(dump(v)) for n, v in heavy.items()})
+        elif len(text) > limit:
+            row.payload, cut, secret = _cut(heavy, redactor, limit)
             hidden = hidden or secret
             if cut:
                 rest["cut"] = cut
-        elif redact is not None:
-            clean = redact(text)
-            hidden = hidden or clean is not text
-            text = clean
-        row.payload = text
-        if len(text) > INLINE:
-            row.digest = content_digest(text)
+        else:
+            row.payload = text if redactor is None else redactor(text)
+            hidden = hidden or row.payload is not text
+        if len(row.payload) > INLINE:
+            row.digest = content_digest(row.payload)
     if rest or hidden:
-        text = to_json(rest)
-        clean = text if redact is None else redact(text)
+        text = clean = to_json(rest)
+        if redactor is not None and not rest.keys() <= _HARMLESS:
+            clean = redactor(text)
         if hidden or clean is not text:
-            rest = load(clean)
-            rest["redacted"] = True
-            clean = to_json(rest)
+            clean = to_json({**from_text(clean), "redacted": True})
         row.data = clean
     return row
 
@@ -153,9 +167,7 @@ def _take(rest: dict[str, Any], name: str) -> str | None:
     return text
 
 
-def _cut(
-    heavy: dict[str, Any], redact: Callable[[str], str] | None, limit: int
-) -> tuple[str, int, bool]:
+def _cut(heavy: dict[str, Any], redactor: Redactor | None, limit: int) -> tuple[str, int, bool]:
     """The payload with each long field cut to *limit*, the full size cut from, and if any was redacted.
 
     A field that is no string is cut as its JSON text. Redaction goes before the cut, with a margin:
@@ -169,12 +181,12 @@ def _cut(
         if len(text) > limit:
             full = max(full, len(text))
             kept = text[: limit + 65_536]
-        if redact is not None:
+        if redactor is not None:
             before = to_json(kept)
-            clean = redact(before)
+            clean = redactor(before)
             if clean is not before:
                 hidden = True
-                kept = load(clean)
+                kept = from_text(clean)
         if len(text) > limit and isinstance(kept, str):
             kept = kept[:limit]
         out[name] = kept

@@ -9,6 +9,7 @@ from _thread import _local
 
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
+from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import records, rows, schema
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
@@ -20,12 +21,11 @@ from loopguard_core.store.contract import (
     Taken,
 )
 from loopguard_core.store.link import Link
-from loopguard_core.store.paths import default_store
+from loopguard_core.store.paths import default_store, machine_key, make_directory
 from loopguard_core.store.wake import Wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 _SID = "(SELECT id FROM session WHERE name = ?)"
@@ -110,11 +110,12 @@ class SqliteStore(Store):
         *,
         create: bool = True,
         read_only: bool = False,
-        redact: Callable[[str], str] | None = None,
+        redactor: Redactor | None = None,
         limit: int = rows.LIMIT,
     ) -> None:
         self.place = path
-        self._redact = redact
+        self._redactor = redactor
+        self._has_secret_tool = redactor is not None and bool(redactor.rules.never_store)
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
         self._wakes = _local()
@@ -128,9 +129,10 @@ class SqliteStore(Store):
     def append(self, event: Event, *, expect: int | None = None) -> int:
         if not event.session:
             raise ValueError("an event needs a session to be appended")
-        row = rows.pack(event, self._redact, self._limit)
         kind = event.type
         session = rows.column(event.session)
+        never = self._has_secret_tool and self._never_stored(session, event)
+        row = rows.pack(event, self._redactor, self._limit, never=never)
         named = row.request
         if row.request is not None or kind == "request_opened":
             with self._link.lock, self._link.transaction():
@@ -180,6 +182,22 @@ class SqliteStore(Store):
         if not key:
             raise Stale
         return key
+
+    def _never_stored(self, session: str, event: Event) -> bool:
+        """True where the tool that *event* is about is one whose payloads are not stored."""
+        assert self._redactor is not None
+        tool = event.text("tool") or self._tool_of(session, event.text("call"))
+        if not tool and event.text("request"):
+            request = self.request(event.text("request"))
+            tool = request.tool if request is not None else ""
+        return bool(tool) and self._redactor.rules.hides(tool)
+
+    def _tool_of(self, session: str, call: str) -> str:
+        found = self._link.rows(
+            f"SELECT tool FROM event WHERE sid = {_SID} AND call = ? AND type = 'call_start'",
+            (session, rows.column(call)),
+        )
+        return str(found[0][0] or "") if found else ""
 
     def _next_request(self) -> str:
         found = self._link.rows("SELECT seq FROM sqlite_sequence WHERE name = 'request'")
@@ -347,18 +365,23 @@ def open_store(
     *,
     create: bool = True,
     read_only: bool = False,
-    redact: Callable[[str], str] | None = None,
+    redaction: Redaction | None = None,
     limit: int = rows.LIMIT,
 ) -> Store:
     """The event store at *path*, or the default one.
 
     *create* makes the file and its directory where they are missing. *read_only* writes nothing, and
-    reads a store in a folder where nothing can be written. *limit*: characters of one field above which
-    it is stored cut. Raises ``StoreError``.
+    reads a store in a folder where nothing can be written. *redaction*: what is taken out beside what is
+    known. *limit*: characters of one field above which it is stored cut. Raises ``StoreError``.
     """
     place = os.path.abspath(path) if path else default_store()
     if os.path.isdir(place):
         raise StoreError(f"{place} is a directory, not an event store; name a file")
-    return SqliteStore(
-        place, create=create and not read_only, read_only=read_only, redact=redact, limit=limit
-    )
+    if read_only:
+        return SqliteStore(place, create=False, read_only=True)
+    if create:
+        make_directory(place)
+    elif not os.path.exists(place):
+        raise StoreError(f"there is no event store at {place}")
+    redactor = Redactor(machine_key(place), redaction)
+    return SqliteStore(place, create=create, redactor=redactor, limit=limit)

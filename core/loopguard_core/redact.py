@@ -1,0 +1,278 @@
+"""Secrets are taken out of every text before it is written anywhere.
+
+It works on the JSON text of an event's fields, in one walk from hit to hit: what may begin a secret is
+looked for by its rarest letter, which costs little where there is none, and only at a hit is the whole
+shape tried. What was found is replaced by a marker with a keyed digest, so that equal secrets still
+compare equal and cannot be guessed. Names stay readable, values go.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+from loopguard_core.events import dump, load
+from loopguard_core.identity import Digester
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    Span = tuple[int, int]
+
+MARK = "[redacted:"
+
+# -- tokens that are known by their beginning; the beginning stays, so that a reader knows what it was
+
+_TOKENS = (
+    # letters to look for, the whole shape with what goes as its group
+    (
+        "-",
+        r"-(?=[A-Za-z0-9_-]{16})(?:(?<=(?<![A-Za-z0-9])sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)"
+        r"|(?<=xapp-)|(?<=xai-)|(?<=tvly-))((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]+)",
+    ),
+    (
+        "_",
+        r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
+        r"|(?<=npm_)|(?<=(?<![A-Za-z0-9])hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._))"
+        r"([A-Za-z0-9_]+)",
+    ),
+    ("A", r"A[KS]IA(?<=(?<![A-Za-z0-9])A.IA)([A-Z0-9]{12,})(?![a-z])"),
+    ("A", r"AIza([A-Za-z0-9_-]{30,})"),
+    (
+        "J",
+        r"J(?<=(?<![A-Za-z0-9_-])eyJ)([A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?)",
+    ),
+    ("G", r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
+    (
+        "-----BEGIN",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
+    ),
+    ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
+)
+# -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
+
+_KEYED = "api|access|private|secret|encryption|signing|auth|master|account|shared|license"
+_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.split("|"))
+_NAMES = (
+    # letters to look for, what the name ends with; "cre" stands in both of its two
+    ("w", r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd)))"),
+    ("k", rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES}))"),
+    ("cre", r"cre(?:t(?<=secret)(?!s)|dentials?)"),
+    ("passphrase", "passphrase"),
+)
+_ENV = (
+    ("K", r"_KEY(?=[A-Z0-9_]{0,40}\s?=)"),
+    ("S", r"_PASS(?=[A-Z0-9_]{0,40}\s?=)"),
+)
+_HEADERS = (
+    ("z", "z(?<=authoriz)ation"),
+    ("ookie", "cookie"),
+)
+_BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
+
+_VALUE = r"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
+          |field|hint|id\b|manager|reset|required))
+    (?P<rest>[A-Za-z0-9_-]{0,40})
+    (?:\\*["'])?\s*(?:=>|:=|==?|:)\s*
+    (?: (?P<q>\\*["'])(?![${<*%\[])(?P<quoted>(?:(?!(?P=q))(?:[^"\\]|\\.))+)(?P=q)
+      | (?P<bare>(?![${<*%/\[])[^\s"'\\,;&<>(){}\[\]|`]{3,}+)(?![(\[]) )"""
+_FLAG = r"""[\w-]{0,40}\s{1,8}(?:\\*["'])?([^\s"'\\-][^\s"'\\]*)"""
+_HEADER = r"""(?xi)(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?\s*
+    (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?([^"'\\\r\n]{4,})"""
+# Words that stand where a value would, in code, schemas and counts.
+_NO_SECRET = (
+    r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
+    r"|optional|undefined|required|secretstr|self|os|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
+)
+
+
+@cache
+def _shape(pattern: str) -> re.Pattern[str]:
+    """The compiled *pattern*: made when it is first needed, since a hook process lives for one call."""
+    return re.compile(pattern)
+
+
+class Redaction:
+    """What a person adds to what is known: own *patterns* (their first group goes, else all of it),
+    *fields* by name, and tools whose arguments and results are never stored (``never_store``; a
+    trailing ``*`` stands for any ending).
+
+    Raises ``ValueError`` for a pattern that is no regular expression.
+    """
+
+    __slots__ = ("fields", "never_store", "patterns")
+
+    def __init__(
+        self,
+        patterns: Iterable[str] = (),
+        fields: Iterable[str] = (),
+        never_store: Iterable[str] = (),
+    ) -> None:
+        self.fields = tuple(f.lower() for f in fields)
+        self.never_store = tuple(never_store)
+        self.patterns = tuple(_compiled(p) for p in patterns)
+
+    def hides(self, tool: str) -> bool:
+        """True where arguments and results of *tool* are never stored."""
+        return any(
+            tool.startswith(name[:-1]) if name.endswith("*") else tool == name
+            for name in self.never_store
+        )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"the redaction pattern {pattern!r} is not usable: {error}") from None
+
+
+class Redactor:
+    """Takes secrets out, with this machine's *key* for the digests in the markers."""
+
+    __slots__ = ("_digester", "_own_names", "rules")
+
+    def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
+        self.rules = rules or Redaction()
+        self._digester = Digester(key)
+        self._own_names = tuple((f, re.escape(f)) for f in self.rules.fields)
+
+    def marker(self, secret: str) -> str:
+        """What stands for *secret*: equal for equal secrets."""
+        return f"{MARK}{self._digester(secret)[:12]}]"
+
+    def __call__(self, text: str) -> str:
+        """The JSON *text* without secrets, still JSON; the same object where there is none."""
+        if self.rules.patterns or self.rules.fields:
+            text = self._own(text)
+        spans = self._spans(text)
+        return text if not spans else self._replace(text, spans)
+
+    def _spans(self, text: str) -> list[Span]:
+        spans: list[Span] = []
+        for letters, shape in _TOKENS:
+            if letters in text:
+                spans += [m.span(1) for m in _shape(shape).finditer(text)]
+        low = text.lower()
+        if len(low) != len(text):
+            low = text.replace("\u0130", "i").lower()
+        for letters, name in (*_NAMES, *self._own_names):
+            if letters in low:
+                spans += _found(text, _shape(name).finditer(low), _value)
+        for letters, name in _ENV:
+            if letters in text:
+                spans += _found(text, _shape(name).finditer(text), _value)
+        for letters, name in _HEADERS:
+            if letters in low:
+                spans += _found(text, _shape(name).finditer(low), _header)
+        if "bearer" in low:
+            spans += [m.span(1) for m in _shape(_BEARER).finditer(low)]
+        return spans
+
+    def _replace(self, text: str, spans: list[Span]) -> str:
+        out: list[str] = []
+        at = 0
+        for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+            if start < at or start == end or text.startswith(MARK, start):
+                continue
+            mark = self.marker(text[start:end])
+            if _stands_alone(text, start):
+                mark = f'"{mark}"'
+            out += text[at:start], mark
+            at = end
+        return "".join((*out, text[at:])) if out else text
+
+    # -- what a person added: on the values themselves, since a pattern knows nothing of JSON --------
+
+    def _own(self, text: str) -> str:
+        low = text.lower()
+        if not self.rules.patterns and not any(f in low for f in self.rules.fields):
+            return text
+        before = load(text)
+        after = self._walk(before)
+        if after == before:
+            return text
+        try:
+            clean = json.dumps(after, ensure_ascii=False, separators=(",", ":"))
+            clean.encode()
+        except ValueError:
+            return dump(after)
+        return clean
+
+    def _walk(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for pattern in self.rules.patterns:
+                value = pattern.sub(self._sub, value)
+            return value
+        if isinstance(value, list):
+            return [self._walk(v) for v in value]
+        if isinstance(value, dict):
+            fields = self.rules.fields
+            return {
+                k: self.marker(v if isinstance(v, str) else dump(v))
+                if k.lower() in fields and not (isinstance(v, str) and v.startswith(MARK))
+                else self._walk(v)
+                for k, v in value.items()
+            }
+        return value
+
+    def _sub(self, match: re.Match[str]) -> str:
+        whole = match.group()
+        if MARK in whole or not whole:
+            return whole
+        if not match.re.groups or match.group(1) is None:
+            return self.marker(whole)
+        start, end = match.span(1)
+        at = match.start()
+        return whole[: start - at] + self.marker(match.group(1)) + whole[end - at :]
+
+
+def _found(
+    text: str,
+    names: Iterator[re.Match[str]],
+    value: Callable[[str, re.Match[str]], Span | None],
+) -> Iterator[Span]:
+    """The values of *names*. A name inside a value says nothing of its own, so this stays linear."""
+    end = 0
+    for name in names:
+        if name.start() >= end:
+            span = value(text, name)
+            if span is not None:
+                end = span[1]
+                yield span
+
+
+def _header(text: str, name: re.Match[str]) -> Span | None:
+    found = _shape(_HEADER).match(text, name.end())
+    return found.span(1) if found is not None else None
+
+
+def _value(text: str, name: re.Match[str]) -> Span | None:
+    """The value that belongs to the *name* that was found in *text*."""
+    found = _shape(_VALUE).match(text, name.end())
+    if found is None:
+        flag = _shape(_FLAG).match(text, name.end()) if _is_flag(text, name.start()) else None
+        return flag.span(1) if flag is not None else None
+    if found.group("quoted"):
+        return found.span("quoted")
+    bare = found.group("bare")
+    start, end = found.span("bare")
+    if _stands_alone(text, start):  # a JSON value that is no string: a number, or a word
+        secret = bare[0] in "-0123456789" and name.group().startswith(("w", "pass"))
+    else:
+        secret = _shape(_NO_SECRET).match(bare) is None
+    return (start, end) if secret else None
+
+
+def _is_flag(text: str, at: int) -> bool:
+    word = re.search(r"--[\w-]*$", text[max(0, at - 30) : at])
+    return word is not None
+
+
+def _stands_alone(text: str, at: int) -> bool:
+    """True where a JSON value that is no string begins at *at*: inside a string, quotes are escaped."""
+    return text[at - 2 : at] == '":' and text[at - 3 : at - 2] != "\\"

@@ -1,0 +1,189 @@
+"""No secret reaches the disk, equal secrets stay equal, and what is no secret stays readable."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopguard_core.events import Event, dump
+from loopguard_core.redact import MARK, Redaction, Redactor
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.paths import key_file
+from loopguard_core.store.sqlite import open_store
+
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7Zq\n{}\n-----END RSA PRIVATE KEY-----"
+
+# (what stands in the text, the secret in it)
+SECRETS = [
+    ("export API_KEY={}", "sk-test-0123456789abcdef"),
+    ("{}", "sk-ant-api03-AAAA1111bbbb2222cccc3333"),
+    ("id {} in a line", "AKIAIOSFODNN7EXAMPLE"),
+    ("AWS_SECRET={}", "AKIAEXAMPLEEXAMPLE"),
+    ("AWS_SECRET_ACCESS_KEY: {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("clone with {}", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
+    ("{}", "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz"),
+    ("glab auth {}", "glpat-abcdefghij0123456789"),
+    ("hook {}", "xoxb-123456789012-abcdefABCDEF"),
+    ("maps {}", "AIzaSyA1234567890abcdefghijklmnopqrstuv"),
+    ("{}", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N"),
+    ("postgres://admin:{}@db.example/app", "s3cr3tpw"),
+    ("curl -H 'Authorization: Bearer {}' https://x.example", "abcdefabcdef123"),
+    ("Authorization: Basic {}", "dXNlcjpwYXNzd29yZA=="),
+    (PEM, "k3yMaterialInTheMiddle"),
+    ("password={}", "swordfish"),
+    ("DB_PASS={}", "swordfish"),
+    ("password: {}\nuser: bob", "hunter2"),
+    ("mysql --password {} -h db", "hunter2"),
+    ("https://x.example/?api_key={}&q=1", "9c1b3a"),
+    ('{{"client_secret": "{}"}}', "abc-def"),
+    ("PGPASSWORD='{}' psql", "two words"),
+    ("Set-Cookie: {}", "session=31d4d96e407aad42"),
+    ("STRIPE_KEY={}", "rk_live_abcdefghijklmnop123"),
+    ("AccountKey={};EndpointSuffix=core", "abcd/efgh+ij=="),
+]
+
+
+@pytest.mark.parametrize(("around", "secret"), SECRETS)
+def test_a_secret_never_reaches_the_disk(tmp_path: Path, around: str, secret: str) -> None:
+    text = around.format(secret)
+    store = open_store(str(tmp_path / "events.db"))
+    call = {"call": "c", "tool": "shell", "args": {"cmd": text, "deep": [{"x": text}]}}
+    store.append(Event("call_start", "s", data=call))
+    end = {"call": "c", "outcome": "error", "result": text, "error": text}
+    store.append(Event("call_end", "s", data=end))
+    store.append(Event("note", "s", data={"text": text, "note": text}))
+    store.append(Event("session_start", "s", data={"cwd": text}))
+    events = store.read("s")
+    assert all(e.data.get("redacted") for e in events)
+    assert MARK in events[0].data["args"]["cmd"]
+    body = secret.split("-----")[0].encode()
+    store.close()
+    for file in tmp_path.iterdir():
+        assert body[-8:] not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"password": "hunter2", "user": "bob"},
+        {"password": 12345678},
+        {"headers": {"Authorization": "Bearer abcdef"}, "n": {"apiKey": "x1y2"}},
+        {"a": '{"token": "abc\\"def", "x": 1}'},
+        {"a": "\u0130\u0130 password=hunter2"},
+    ],
+)
+def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) -> None:
+    text = dump(value)
+    clean = Redactor(b"k")(text)
+    assert MARK in clean
+    assert json.loads(clean).keys() == json.loads(text).keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens=100, total_tokens: 512, token_count=3",
+        "token = self.token",
+        "token = get_token(user)",
+        "def login(password: str = None) -> None",
+        "os.environ['API_KEY']",
+        "the token was refreshed",
+        "task-12345678901234567890 and risk-1234567890abcdefgh",
+        "cache_key: page, primary_key=id",
+        "https://example.com/a:b/c@d",
+        "password=${PASSWORD}",
+    ],
+)
+def test_what_is_no_secret_stays_readable(text: str) -> None:
+    whole = dump({"result": text})
+    assert Redactor(b"k")(whole) is whole
+
+
+def test_equal_secrets_compare_equal_and_only_under_the_same_key() -> None:
+    one, two = Redactor(b"1"), Redactor(b"2")
+    text = dump({"args": ["password=hunter2", "password=hunter2", "password=hunter3"]})
+    first, second, third = json.loads(one(text))["args"]
+    assert first == second != third
+    assert one(text) == Redactor(b"1")(text) != two(text)
+    assert one(one(text)) == one(text)
+
+
+def test_own_patterns_fields_and_tools(tmp_path: Path) -> None:
+    rules = Redaction(
+        patterns=[r"EMP-\d+", r'ssn "(\d+)"'], fields=["Iban"], never_store=["vault", "mail_*"]
+    )
+    store = open_store(str(tmp_path / "events.db"), redaction=rules)
+    args = {"q": 'EMP-1234 has ssn "555"', "iban": ["DE", 1], "x": 'iban="DE99"'}
+    store.append(Event("call_start", "s", data={"call": "a", "tool": "t", "args": args}))
+    for tool in ("vault", "mail_send"):
+        data = {"call": tool, "tool": tool, "args": {"path": "plain"}}
+        store.append(Event("call_start", "s", data=data))
+        data = {"call": tool, "outcome": "ok", "result": "plain"}
+        store.append(Event("call_end", "s", data=data))
+    stored = [e.data for e in store.read("s")]
+    assert stored[0]["args"]["q"].startswith(MARK) and 'ssn "[' in stored[0]["args"]["q"]
+    assert str(stored[0]["args"]["iban"]).startswith(MARK)
+    assert "DE99" not in stored[0]["args"]["x"]
+    for data in stored[1:]:
+        payload = data.get("args", data.get("result"))
+        assert str(payload).startswith(MARK) and data["redacted"]
+
+
+def test_a_pattern_that_is_none_is_said_with_its_text() -> None:
+    with pytest.raises(ValueError, match=r"\(\["):
+        Redaction(patterns=["(["])
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), lambda v: st.dictionaries(st.text(), v)))
+def test_what_comes_out_is_always_json(value: object) -> None:
+    for text in (dump(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))):
+        json.loads(Redactor(b"k")(text))
+
+
+@given(st.text(alphabet="paswordtoken_KEY-=:\"'\\ {}[],.@/1sk\n", max_size=80))
+def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
+    whole = json.dumps({"a": text, "token": text, "b": [text]})
+    assert json.loads(Redactor(b"k")(whole)).keys() == {"a", "token", "b"}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----", "token='", "\\", "bearer "],
+)  # fmt: skip
+def test_no_text_makes_it_slow(piece: str) -> None:
+    text = dump({"result": piece * (300_000 // len(piece))})
+    before = time.process_time()
+    Redactor(b"k")(text)
+    assert time.process_time() - before < 5  # linear takes a tenth of a second, quadratic hours
+
+
+def test_the_key_is_made_once_and_belongs_to_its_owner_alone(tmp_path: Path) -> None:
+    place = str(tmp_path / "new" / "events.db")
+    open_store(place).close()
+    key = Path(key_file(place))
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert Path(place).stat().st_mode & 0o777 == 0o600
+    assert key.parent.stat().st_mode & 0o777 == 0o700
+    before = key.read_bytes()
+    open_store(place).close()
+    assert key.read_bytes() == before
+    assert before not in Path(place).read_bytes()
+    key.write_bytes(b"short")
+    with pytest.raises(StoreError, match="damaged"):
+        open_store(place)
+
+
+def test_a_large_result_is_redacted_also_where_it_is_cut(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"), limit=5_000)
+    secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    text = "x " * 2_490 + secret + " y" * 10_000
+    store.append(Event("call_end", "s", data={"call": "c", "outcome": "ok", "result": text}))
+    (event,) = store.read("s")
+    assert event.data["cut"] == len(text) and event.data["redacted"]
+    assert len(event.data["result"]) == 5_000
+    assert "16C7e42F" not in event.data["result"]
