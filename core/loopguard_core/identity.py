@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from loopguard_core.spelling import spell
+from loopguard_core.spelling import encoder, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EXACT = "exact"
 
 _LONG = 2_048
 _HELD = 8_000_000
-_STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_STRICT = encoder()
 _LENIENT = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
 ).encode
@@ -51,7 +51,9 @@ class Digester:
         """The digest of *text*; lone surrogates are hashed as they are."""
         size = len(text)
         if size < _LONG:
-            return self._hash(text)
+            state = self._keyed.copy()
+            state.update(text.encode("utf-8", "surrogatepass"))
+            return state.hexdigest()[:24]
         middle = size // 2
         mark = (size, text[:32], text[middle : middle + 32], text[-32:])
         known = self._recent.get(mark)
@@ -108,13 +110,14 @@ class Payload:
 
     @property
     def canonical(self) -> str:
-        if self._canonical is None:
-            value = self.value
-            if isinstance(value, str):
-                self._canonical = value
+        text = self._canonical
+        if text is None:
+            if isinstance(self.value, str):
+                text = self._canonical = self.value
             else:
-                self._canonical, self._foreign = _canonical(value)
-        return self._canonical
+                text, self._foreign = _canonical(self.value)
+                self._canonical = text
+        return text
 
     @property
     def foreign(self) -> bool:
@@ -123,9 +126,10 @@ class Payload:
 
     @property
     def digest(self) -> str:
-        if self._digest is None:
-            self._digest = self._digester(self.canonical)
-        return self._digest
+        digest = self._digest
+        if digest is None:
+            digest = self._digest = self._digester(self.canonical)
+        return digest
 
     def digest_of(self, text: str) -> str:
         """The digest of another text that was made from this payload."""

@@ -20,7 +20,8 @@ class Flight:
 
     def start(self, call: str, signature: str) -> None:
         """The call with the id *call* runs."""
-        self.end(call)
+        if call in self._calls:
+            self.end(call)
         self._calls[call] = signature
         self._counts[signature] = self._counts.get(signature, 0) + 1
 
