@@ -80,6 +80,7 @@ class Guard:
         self._last_ts: float | None = None
         self._ruled: tuple[Event, _Open] | None = None
         self._schemes: tuple[Scheme, ...] = (ExactScheme(), *policy.schemes)
+        self._names = frozenset(s.name for s in self._schemes)
 
     # -- records ---------------------------------------------------------------------------------
 
@@ -190,14 +191,16 @@ class Guard:
         tool = str(data["tool"])
         args = Payload(data.get("args"), self.digester)
         stored = data.get("ids")
-        records: dict[str, Record] = dict(stored) if isinstance(stored, dict) else {}
         approximate = False
-        missing = [s for s in self._schemes if s.name not in records]
-        if missing:
+        if isinstance(stored, dict) and self._names <= stored.keys():
+            records: dict[str, Record] = stored
+        else:
+            records = dict(stored) if isinstance(stored, dict) else {}
             traits = self.traits.of(tool, data.get("traits"))
             approximate = bool(data.get("cut") or data.get("redacted"))
-            for scheme in missing:
-                records[scheme.name] = scheme.request(tool, args, traits)
+            for scheme in self._schemes:
+                if scheme.name not in records:
+                    records[scheme.name] = scheme.request(tool, args, traits)
         gap = data.get("dt")
         if gap is None and event.ts is not None and self._last_ts is not None:
             gap = event.ts - self._last_ts
@@ -314,19 +317,25 @@ class Guard:
     def _outcome(self, opened: _Open, event: Event, kind: str) -> Outcome:
         call = opened.call
         stored = event.data.get("ids")
-        records: dict[str, Record] = dict(stored) if isinstance(stored, dict) else {}
-        missing = [s for s in self._schemes if s.name not in records]
-        if missing and kind != "pending":
-            result = Payload(compared(event.data), self.digester)
-            traits = self.traits.of(call.tool)
-            for scheme in missing:
-                records[scheme.name] = scheme.outcome(
-                    call.tool, opened.args, result, kind == "ok", traits, call.records[scheme.name]
-                )
+        if isinstance(stored, dict) and self._names <= stored.keys():
+            records: dict[str, Record] = stored
+        else:
+            records = dict(stored) if isinstance(stored, dict) else {}
+            if kind != "pending":
+                result = Payload(event.data.get("result"), self.digester)
+                traits = self.traits.of(call.tool)
+                for scheme in self._schemes:
+                    if scheme.name not in records:
+                        request = call.records[scheme.name]
+                        records[scheme.name] = scheme.outcome(
+                            call.tool, opened.args, result, kind == "ok", traits, request
+                        )
         duration = event.data.get("duration")
         closes = event.data.get("last")
         if closes is None:
-            closes = all(o.call.message != call.message for o in self._open.values())
+            closes = not self._open or all(
+                o.call.message != call.message for o in self._open.values()
+            )
         return Outcome(
             kind,
             records,

@@ -80,6 +80,7 @@ class LiveSession:
         self._owns_store = store is None
         self._pid = os.getpid()
         self._ended = False
+        self._named_by, self._names, self._named = 0, "", 0
         policy = config.make_policy()
         traits = config.trait_table()
         store, digester = self._open(config, store)
@@ -284,7 +285,7 @@ class LiveSession:
         journal, guard = self._journal, self._journal.guard
         payload = Payload(args, self._digester)
         ids = guard.identify(tool, payload, annotations)
-        call = call or os.urandom(6).hex()
+        call = call or self._name_call()
         data: dict[str, Any] = {
             "call": call,
             "tool": tool,
@@ -308,6 +309,15 @@ class LiveSession:
         if ruling.action == "run":
             return decision, None
         return decision, self._stop(decision, start, limit)
+
+    def _name_call(self) -> str:
+        """A name for a call of a host that names none: unique in the session, also after a fork."""
+        if self._named_by != os.getpid():
+            self._named_by = os.getpid()
+            self._names = f"{os.urandom(4).hex()}-"
+            self._named = 0
+        self._named += 1
+        return f"{self._names}{self._named}"
 
     def _stop(self, decision: Decision, start: Event, limit: float | None) -> Ticket | None:
         """A call that may not run: ask, or refuse at once. The ticket where a human is waited for."""
@@ -394,7 +404,7 @@ class LiveSession:
         self, decision: Decision, result: object, outcome: str, duration: float | None
     ) -> str:
         payload = Payload(result, self._digester)
-        if duration is None:
+        if duration is None or not 0.0 <= duration < 1e9:  # also what is not a number
             duration = time.monotonic() - decision.began
         with self._lock:
             ids = self.guard.identify_result(
@@ -409,7 +419,7 @@ class LiveSession:
                 "call": decision.call,
                 "outcome": outcome,
                 "result": result,
-                "duration": round(duration, 6),
+                "duration": int(duration * 1e6) / 1e6,
                 "ids": ids,
             }
             try:
