@@ -83,6 +83,7 @@ def test_the_environment_names_a_file(tmp_path: Path, env: dict[str, str]) -> No
             "tools.search.identity_fields is a list of texts",
         ),
         ("[redaction]\npatterns = [1]", "redaction.patterns is a list of texts"),
+        ('[redaction]\npatterns = ["("]', "redaction.patterns cannot be used"),
         ("mode = ", "is not TOML"),
         ("policy = 3", "policy is a text"),
         ("policies = { hermes = 1 }", "policies.hermes is a table"),

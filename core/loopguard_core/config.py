@@ -13,6 +13,7 @@ from hashlib import blake2b
 from loopguard_core.events import dump, load
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
+from loopguard_core.redact import Redaction
 from loopguard_core.settings import ConfigError, Reader
 from loopguard_core.traits import Traits, TraitTable
 
@@ -59,11 +60,7 @@ class Config:
         self.ceiling_calls = ceiling.whole("calls", 200)
         self.ceiling_seconds = ceiling.seconds("seconds", 8 * 3600.0)
         ceiling.finish()
-        redaction = read.table("redaction")
-        self.redact_patterns = redaction.names("patterns")
-        self.redact_fields = redaction.names("fields")
-        self.never_store = redaction.names("never_store")
-        redaction.finish()
+        self.redaction = _redaction(read.table("redaction"))
         retention = read.table("retention")
         self.retention_days = retention.optional_seconds("days")
         self.retention_megabytes = retention.optional_seconds("megabytes")
@@ -207,6 +204,18 @@ def _keep(path: str, section: Mapping[str, Any]) -> None:
         os.replace(made, path)
     except OSError:
         pass
+
+
+def _redaction(read: Reader) -> Redaction | None:
+    patterns = read.names("patterns")
+    fields, never = read.names("fields"), read.names("never_store")
+    read.finish()
+    if not (patterns or fields or never):
+        return None
+    try:
+        return Redaction(patterns, fields, never)
+    except ValueError as error:
+        raise read.error("patterns", f"cannot be used: {error}") from None
 
 
 def _traits(read: Reader) -> Traits:

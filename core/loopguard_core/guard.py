@@ -322,7 +322,7 @@ class Guard:
         else:
             records = dict(stored) if isinstance(stored, dict) else {}
             if kind != "pending":
-                result = Payload(event.data.get("result"), self.digester)
+                result = Payload(compared(event.data), self.digester)
                 traits = self.traits.of(call.tool)
                 for scheme in self._schemes:
                     if scheme.name not in records:

@@ -99,7 +99,7 @@ class Hook:
             return None
         config = load_config(heard.cwd if os.path.isdir(heard.cwd) else "")
         self.closed = config.on_store_failure == "deny"
-        store = open_store(self.store or config.store or None)
+        store = open_store(self.store or config.store or None, redaction=config.redaction)
         return self._act(heard, config, store)
 
     def _act(self, heard: Heard, config: Config, store: Store) -> dict[str, Any] | None:
