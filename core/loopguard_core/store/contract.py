@@ -235,6 +235,13 @@ class Store:
         """Process ids of consoles that are attached."""
         raise NotImplementedError
 
+    def tidy(self) -> None:
+        """Do what would cost a call too much: cheap where nothing is to be done. Never raises."""
+
+    def leave(self) -> None:
+        """Let go as fast as can be, in a process that ends now (``os._exit``). Never raises."""
+        self.close()
+
     def close(self) -> None:
         """Let go of the store. A closed store raises ``StoreError``."""
         raise NotImplementedError

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 #: The longest that a busy store is waited for, in seconds; and after it has once been too long.
 PATIENCE = 0.8
 IMPATIENCE = 0.05
+#: Bytes of WAL above which whoever has the time writes it back; and above which a process that ends at
+#: once does, since the next one to open the file has to read what it left.
+WAL_SIZE = 4_000_000
+LEFT_BEHIND = 1_000_000
 #: Pages of WAL (4 KiB each) at which a writer checkpoints by itself, where nobody else does.
 WAL_PAGES = 8_192
 
@@ -281,6 +285,17 @@ class Link:
                     raise
                 sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
 
+    def tidy(self, size: int = WAL_SIZE) -> None:
+        """Write a WAL above *size* bytes back into the file and cut it, if nobody is in the way.
+
+        Readers hold nothing between their reads, so a checkpoint that fails now works a moment later.
+        """
+        with self.lock, suppress(sqlite3.Error, OSError, StoreError):
+            if not self.read_only and os.stat(f"{self.path}-wal").st_size > size:
+                self._fresh()
+                if self._db is not None:
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     # -- letting go ------------------------------------------------------------------------------
 
     def _drop(self) -> None:
@@ -289,9 +304,17 @@ class Link:
             with suppress(sqlite3.Error):  # a file that is gone cannot be closed better than this
                 db.close()
 
+    def leave(self) -> None:
+        """Let go without closing: the last one to close a file would have to write back its WAL."""
+        self.tidy(LEFT_BEHIND)
+        with self.lock:
+            self.closed = True
+
     def close(self) -> None:
         """Let go for good."""
         with self.lock:
+            if not self.closed:
+                self.tidy()
             self.closed = True
             self._drop()
 

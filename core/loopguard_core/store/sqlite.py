@@ -341,12 +341,19 @@ class SqliteStore(Store):
             "INSERT OR REPLACE INTO console (pid, started, ts) VALUES (?, ?, ?)",
             (pid, started(pid), ts),
         )
+        self._link.tidy()
 
     def attached(self, now: float) -> list[int]:
         found = self._link.rows(
             "SELECT pid, started FROM console WHERE ts > ? ORDER BY pid", (now - ATTACHED_SECONDS,)
         )
         return [pid for pid, since in found if alive(pid, since)]
+
+    def tidy(self) -> None:
+        self._link.tidy()
+
+    def leave(self) -> None:
+        self._link.leave()
 
     def close(self) -> None:
         self._link.close()
