@@ -61,6 +61,7 @@ class Config:
         self.ceiling_seconds = ceiling.seconds("seconds", 8 * 3600.0)
         ceiling.finish()
         self.redaction = _redaction(read.table("redaction"))
+        self.payload_limit = read.whole("payload_limit", 1_000_000)
         retention = read.table("retention")
         self.retention_days = retention.optional_seconds("days")
         self.retention_megabytes = retention.optional_seconds("megabytes")

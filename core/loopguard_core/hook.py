@@ -99,8 +99,15 @@ class Hook:
             return None
         config = load_config(heard.cwd if os.path.isdir(heard.cwd) else "")
         self.closed = config.on_store_failure == "deny"
-        store = open_store(self.store or config.store or None, redaction=config.redaction)
-        return self._act(heard, config, store)
+        store = open_store(
+            self.store or config.store or None,
+            redaction=config.redaction,
+            limit=config.payload_limit,
+        )
+        try:
+            return self._act(heard, config, store)
+        finally:
+            store.leave()
 
     def _act(self, heard: Heard, config: Config, store: Store) -> dict[str, Any] | None:
         if (

@@ -100,7 +100,9 @@ class LiveSession:
     def _open(self, config: Config, store: Store | None) -> tuple[Store | None, Digester]:
         try:
             if store is None:
-                store = open_store(config.store or None, redaction=config.redaction)
+                store = open_store(
+                    config.store or None, redaction=config.redaction, limit=config.payload_limit
+                )
             return store, Digester(machine_key(store.place) if store.place else b"")
         except StoreError as error:
             self._say(f"{error}; the guard goes on in memory, events are not recorded")
