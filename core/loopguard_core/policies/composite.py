@@ -69,6 +69,8 @@ class Composite(Policy):
         return verdict
 
     def turn(self, reason: str) -> None:
+        if reason == "user" and not self.spans_turns:
+            self._aliases.clear()
         for member in self.members:
             member.turn(reason)
 

@@ -7,7 +7,8 @@ from the 3rd and, under hard stop, halted at ``no_progress_block_after``; so are
 (3 laps, ``no_progress_block_after`` laps). A notice does not change the tier: it stands as the reason of an
 ``allow``. These halts come at most once before the turn is over. Tools that poll are exempt.
 Option ``loop_caps``: ``max_web_searches`` 50 and ``max_subagents`` 50 calls a turn (0: no cap), refused
-above that whatever ``hard_stop_enabled`` says.
+above that whatever ``hard_stop_enabled`` says. ``non_interactive_hard_stop_enabled`` is accepted and does
+nothing: it is about platforms on which Hermes Agent itself runs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 
 from loopguard_core.identity import Payload, canonical
-from loopguard_core.policies import hermes
+from loopguard_core.policies import hermes_options
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes import Hermes, HermesScheme
 from loopguard_core.policies.keys import Matchers
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from loopguard_core.policies.options import Options
     from loopguard_core.traits import Traits
 
-IDEMPOTENT = hermes.IDEMPOTENT | {"skill_view", "skills_list"}
-MUTATING = (hermes.MUTATING - {"todo", "cronjob", "process"}) | {
+IDEMPOTENT = hermes_options.IDEMPOTENT | {"skill_view", "skills_list"}
+MUTATING = (hermes_options.MUTATING - {"todo", "cronjob", "process"}) | {
     *("todo_list", "cronjob_manage", "process_manage"),
 }
 TOLERANT = frozenset(
@@ -104,6 +105,7 @@ class Hermes022(Hermes):
     mutating = MUTATING
 
     def __init__(self, options: Options) -> None:
+        options.take_bool("non_interactive_hard_stop_enabled", True)
         caps = options.take_table("loop_caps")
         self._caps = {"web_search": 50, "delegate_task": 50}
         if caps is not None:

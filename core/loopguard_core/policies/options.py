@@ -48,9 +48,10 @@ class Options:
         return name in self._left
 
     def take(self, name: str, default: Any = None) -> Any:
-        """The raw value of *name*."""
+        """The raw value of *name*; null counts as not given."""
         self._known.append(name)
-        return self._left.pop(name, default)
+        value = self._left.pop(name, None)
+        return default if value is None else value
 
     def take_int(self, name: str, default: int, *, least: int = 1, unit: str = "") -> int:
         """A whole number from *least*; a string of digits counts as one."""
