@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "resume": "control",
     "grants": "grants",
     "revoke": "control",
+    "import": "import_",
     "stats": "stats",
     "judge": "judge",
     "compare": "compare",
@@ -42,7 +43,7 @@ COMMANDS: dict[str, str] = {
     "uninstall": "install",
 }
 #: commands whose function cannot have their name
-_FUNCTIONS = {"open": "open_recording"}
+_FUNCTIONS = {"open": "open_recording", "import": "import_"}
 
 
 class Commands(click.Group):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from loopguard_console.render import safe
@@ -54,6 +54,35 @@ def _with_bar(walk: Iterator[_T], what: str, count: int, total: int | None) -> I
             count += 1
             if count % _EVERY == 0:
                 bar.update(task, completed=count)
+
+
+def measured(
+    items: Iterable[_T], what: str, *, total: int | None, position: Callable[[], int]
+) -> Iterator[_T]:
+    """*items* unchanged; when they take longer than a moment, a bar on stderr shows how much was read.
+
+    *position* tells the bytes read so far, of *total*; without a total the bar counts items.
+    """
+    if total is None or not sys.stderr.isatty():
+        yield from watched(items, what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    began = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(safe(what, 40), total=total, visible=False)
+        for count, item in enumerate(items, 1):
+            yield item
+            if count % _EVERY == 0:
+                late = time.monotonic() - began > _PATIENCE
+                bar.update(task, completed=position(), visible=late)
 
 
 _END = object()

@@ -167,7 +167,8 @@ class _Sample:
             ts,
             agent="inspect",
             format="inspect",
-            name=string(obj(self._spans.get(agent)).get("name")) or string(about.get("task")),
+            name=string(obj(self._spans.get(agent)).get("name"))
+            or f"{string(about.get('task'))} {self.part}".strip(),
             model=string(about.get("model")),
             parent=self._session if agent else "",
             part=f"{self.part}/{agent}" if agent else self.part,

@@ -88,6 +88,16 @@ class Source:
         return cls(sys.stdin.buffer, "stdin")
 
     @property
+    def size(self) -> int | None:
+        """The size in bytes on disk, None where it is a pipe."""
+        return self.path.stat().st_size if self.path is not None else None
+
+    @property
+    def position(self) -> int:
+        """How many bytes were taken from the disk so far, read-ahead included."""
+        return self._raw.tell() if self.path is not None and not self._raw.closed else 0
+
+    @property
     def stem(self) -> str:
         """The file's name without its endings."""
         name = self.path.name if self.path else self.place

@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from loopguard_core.events import Event
 
@@ -164,6 +165,13 @@ class Store:
         for a second start or end of one call, a second resolution or delivery of one request, and a
         second grant that names the same request. ``request_opened`` without a request id is given one,
         short and unique in the store (``R7``), which is set on *event*.
+        """
+        raise NotImplementedError
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Appends inside become one transaction: all of them or none, and much cheaper each.
+
+        Others cannot write meanwhile, so it is for a short while only.
         """
         raise NotImplementedError
 

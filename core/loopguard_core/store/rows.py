@@ -28,7 +28,10 @@ OF_CALL = ("call_start", "call_end")
 OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
 
 #: Fields of a call that hold no text of the agent's.
-_HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cut", "redacted"}
+_HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cut", "redacted"} | {
+    "host_spans",
+    "guessed",
+}
 
 _MARKS = {
     **dict.fromkeys(STANDING, schema.STANDING),

@@ -26,6 +26,7 @@ from loopguard_core.store.wake import Wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Any
 
 _SID = "(SELECT id FROM session WHERE name = ?)"
@@ -145,6 +146,9 @@ class SqliteStore(Store):
         else:
             key = self._insert(kind, session, event.ts, expect, row)
         return key & schema.MASK
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._link.transaction()
 
     def _insert(
         self, kind: str, session: str, ts: float | None, expect: int | None, row: rows.Row

@@ -1,0 +1,151 @@
+"""``import``: transcripts of agents into the event store."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import click
+
+from loopguard_console.errors import Failure, Refused
+from loopguard_console.inputs import open_inputs
+from loopguard_console.output import emit, json_option, remark, say, table
+from loopguard_console.progress import measured
+from loopguard_console.stores import Options, place_of
+from loopguard_core.config import load_config
+from loopguard_core.events import Event
+from loopguard_core.identity import Digester
+from loopguard_core.importers import Stream
+from loopguard_core.importers.places import Found, find
+from loopguard_core.importers.storing import Imported, StoreWriter
+from loopguard_core.store.contract import Store
+from loopguard_core.store.paths import machine_key
+from loopguard_core.store.sqlite import open_store
+
+_LISTED = 50
+
+
+@click.command(name="import")
+@click.argument("files", metavar="FILE...", nargs=-1)
+@click.option("--find", "finding", is_flag=True, help="List what lies in the agents' usual places.")
+@click.option(
+    "--all", "everything", is_flag=True, help="With --find: all of it, not the newest 50."
+)
+@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@json_option
+@click.pass_obj
+def import_(
+    options: Options,
+    files: tuple[str, ...],
+    finding: bool,
+    everything: bool,
+    format_name: str,
+    as_json: bool,
+) -> None:
+    """Take transcripts into the event store.
+
+    FILE is a transcript of a known agent, a recording, a folder, a glob, or - for standard input. What the
+    store has already is passed over, so an import that was stopped goes on where it stopped, a transcript
+    that grew is added to, and importing twice adds nothing.
+    """
+    if finding:
+        _list(find(), everything, as_json)
+        return
+    if not files:
+        raise Refused("name a FILE to import, or --find to list what lies in the usual places")
+    store = _open(options)
+    try:
+        digester = Digester(machine_key(store.place))
+        refused = 0
+        for file in files:
+            for stream in open_inputs(file, format_name):
+                result = _import(stream, store, digester)
+                refused += len(result.refused)
+                _say(stream, result, as_json)
+    finally:
+        store.close()
+    if refused:
+        raise Failure(f"{refused} session{'s were' if refused > 1 else ' was'} not imported")
+
+
+def _open(options: Options) -> Store:
+    config = load_config()
+    place = place_of({"store": options.get("store") or config.store})
+    return open_store(place, redaction=config.redaction, limit=config.payload_limit)
+
+
+def _import(stream: Stream, store: Store, digester: Digester) -> Imported:
+    writer = StoreWriter(store, digester)
+    try:
+        return writer.add_all(_measured(stream))
+    except KeyboardInterrupt:
+        writer.flush()
+        remark("stopped; the same command goes on from here")
+        raise
+
+
+def _measured(stream: Stream) -> Iterator[Event]:
+    source = stream.source
+    return measured(stream, source.place, total=source.size, position=lambda: source.position)
+
+
+def _say(stream: Stream, result: Imported, as_json: bool) -> None:
+    place = stream.source.place
+    if as_json:
+        emit(
+            {
+                "file": place,
+                "format": stream.importer.name,
+                "sessions": sorted(result.sessions),
+                "events": result.added,
+                "known": result.known,
+                "repeated": result.repeated,
+                "refused": result.refused,
+                "report": stream.report.to_json(),
+            }
+        )
+        return
+    for session, why in result.refused.items():
+        remark(f"{place}: session {session} was left alone: {why}")
+    sessions = len(result.sessions)
+    known = f", {result.known} were there already" if result.known else ""
+    say(
+        f"{place}: {stream.importer.title}, {sessions} session{'' if sessions == 1 else 's'}, "
+        f"{result.added} events added{known}"
+    )
+
+
+def _list(found: list[Found], everything: bool, as_json: bool) -> None:
+    if as_json:
+        for one in found:
+            emit(
+                {
+                    "agent": one.agent,
+                    "file": str(one.path),
+                    "changed": one.changed,
+                    "bytes": one.size,
+                }
+            )
+        return
+    if not found:
+        remark("no transcripts in the usual places; name a file instead")
+        return
+    shown = found if everything else found[:_LISTED]
+    table(("changed", "agent", "size", "file"), (cells(one) for one in shown), right=(2,))
+    if len(shown) < len(found):
+        remark(f"{len(found) - len(shown)} older ones are not shown; --all shows them")
+
+
+def cells(one: Found) -> list[str]:
+    """When, whose, how large and where, for a list."""
+    changed = dt.datetime.fromtimestamp(one.changed).strftime("%Y-%m-%d %H:%M")
+    return [changed, one.agent, _size(one.size), str(one.path)]
+
+
+def _size(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
