@@ -13,8 +13,16 @@ import time
 
 from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.controls import Grant
-from loopguard_core.events import Event
-from loopguard_core.processes import alive
+from loopguard_core.inbox import (
+    LATE_SECONDS,
+    UNDECIDED,
+    late_until,
+    sweep,
+    sweep_one,
+    waiting,
+    whoami,
+    write,
+)
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -24,14 +32,30 @@ if TYPE_CHECKING:
 
     from loopguard_core.store.contract import Request, Store
 
+__all__ = [
+    "AlreadyDecided",
+    "Decided",
+    "DecisionError",
+    "approve",
+    "cancel",
+    "clear_breakpoint",
+    "deny",
+    "halt",
+    "modify",
+    "override",
+    "reset",
+    "resume",
+    "revoke",
+    "set_breakpoint",
+    "sweep",
+    "waiting",
+    "whoami",
+]
+
 SCOPES = ("signature", "tool", "session")
 UNTIL = ("", "turn", "result")
 CEILING_CALLS = 200
 CEILING_SECONDS = 8 * 3600.0
-LATE_SECONDS = 600.0
-
-#: ends of a request that nobody decided: an approval may still come
-_UNDECIDED = ("expired", "orphaned")
 
 
 class DecisionError(Exception):
@@ -83,24 +107,13 @@ class Decided:
         return f"Decided({self.resolution!r}, {self.sessions!r}, request={self.request!r})"
 
 
-def whoami() -> str:
-    """``user@host`` of this process."""
-    try:
-        import pwd
-
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
-        user = os.environ.get("USER") or os.environ.get("USERNAME") or "somebody"
-    return f"{user}@{os.uname().nodename}"
-
-
 # -- one request ---------------------------------------------------------------------------------
 
 
 def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Let the call of *request* run, once. One that ended undecided gets a grant for the next such call."""
     asked = _find(store, request, seen)
-    if asked.resolution in _UNDECIDED:
+    if asked.resolution in UNDECIDED:
         return _approve_late(store, asked, by, note)
     return _resolve(store, asked, "approved", by, note)
 
@@ -108,9 +121,9 @@ def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: s
 def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Refuse the call of *request*; *note* goes to the model. Of one that ended it is only noted."""
     asked = _find(store, request, seen)
-    if asked.resolution in _UNDECIDED:
+    if asked.resolution in UNDECIDED:
         data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
-        _write(store, asked.session, "note", data, by, "")
+        write(store, asked.session, "note", data, by, "")
         return Decided("denied", [asked.session], request=asked.request, late=True)
     return _resolve(store, asked, "denied", by, note)
 
@@ -130,7 +143,7 @@ def _resolve(
         raise AlreadyDecided(asked)
     data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
     try:
-        _write(store, asked.session, "request_resolved", data, by, note)
+        write(store, asked.session, "request_resolved", data, by, note)
     except Taken:
         raise _beaten(store, asked) from None
     return Decided(resolution, [asked.session], request=asked.request)
@@ -138,7 +151,7 @@ def _resolve(
 
 def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     now = time.time()
-    until = _late_until(asked, now)
+    until = late_until(asked, now)
     if now >= until:
         raise DecisionError(
             f"{asked.request} was {asked.resolution} too long ago to be approved; "
@@ -154,7 +167,7 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         "request": asked.request,
     }
     try:
-        _write(store, asked.session, "grant", data, by, note)
+        write(store, asked.session, "grant", data, by, note)
     except Taken:
         raise DecisionError(
             f"{asked.request} was already approved after it was {asked.resolution}"
@@ -176,7 +189,7 @@ def _find(store: Store, name: str, seen: str) -> Request:
         raise DecisionError(f"there is no request {name}; `loopguard-console pending` lists them")
     if seen and asked.seen and seen != asked.seen:
         raise DecisionError(f"{asked.request} is not what you saw any more; look at it again")
-    if not asked.resolution and _sweep_one(store, asked):
+    if not asked.resolution and sweep_one(store, asked):
         asked = store.request(asked.request) or asked
     return asked
 
@@ -228,7 +241,7 @@ def override(
     }
     if until:
         data["until"] = until
-    seq = _write(store, session, "grant", data, by, note)
+    seq = write(store, session, "grant", data, by, note)
     covered = _settle_covered(store, session, Grant(seq, data), by)
     return Decided("granted", [session], request=request, grant=str(data["grant"]), covered=covered)
 
@@ -248,7 +261,7 @@ def reset(
     if scope not in SCOPES:
         raise DecisionError(f"scope is one of {', '.join(SCOPES)}, not {scope!r}")
     session, key = _target(store, request, session, scope, key, seen)
-    _write(store, session, "reset", {"scope": scope, "key": key}, by, note)
+    write(store, session, "reset", {"scope": scope, "key": key}, by, note)
 
     def covered(asked: Request) -> bool:
         if asked.cause == "breakpoint":
@@ -277,7 +290,7 @@ def halt(
     stopped = [session, *(_children(store, session) if children else ())]
     settled: list[str] = []
     for name in stopped:
-        _write(store, name, "halt", {"scope": scope}, by, note)
+        write(store, name, "halt", {"scope": scope}, by, note)
         settled += _settle(store, name, lambda _: True, "halted", by, note)
     return Decided("halted", stopped, request=request, covered=settled)
 
@@ -292,9 +305,16 @@ def resume(
         freed += [name for name in _children(store, session) if _halted(store, name)]
     settled: list[str] = []
     for name in freed:
-        _write(store, name, "resume", {}, by, note)
+        write(store, name, "resume", {}, by, note)
         settled += _settle(store, name, lambda r: r.cause == "latch", "approved", by, note)
     return Decided("resumed", freed, covered=settled)
+
+
+def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decided:
+    """Resolve everything that waits in *session*, as before it is deleted. The agent gets a refusal."""
+    session, _ = _target(store, "", session, "session", "", "")
+    settled = _settle(store, session, lambda _: True, "cancelled", by, note)
+    return Decided("cancelled", [session], covered=settled)
 
 
 def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: str = "") -> Decided:
@@ -303,7 +323,7 @@ def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: s
     for name in names:
         for event in store.standing(name, store.last(name)):
             if event.type == "grant" and event.text("grant") == grant:
-                _write(store, name, "revoke", {"grant": grant}, by, note)
+                write(store, name, "revoke", {"grant": grant}, by, note)
                 return Decided("revoked", [name], grant=grant)
     raise DecisionError(f"there is no grant {grant} in a session that runs")
 
@@ -318,7 +338,7 @@ def set_breakpoint(
     except ConditionError as error:
         raise DecisionError(str(error)) from None
     data = {"breakpoint": f"B{os.urandom(3).hex()}", "condition": condition}
-    _write(store, session, "breakpoint", data, by, note)
+    write(store, session, "breakpoint", data, by, note)
     return Decided("set", [session], breakpoint=data["breakpoint"])
 
 
@@ -326,7 +346,7 @@ def clear_breakpoint(store: Store, session: str, breakpoint: str, *, by: str = "
     """Take a breakpoint away."""
     session, _ = _target(store, "", session, "session", "", "")
     data = {"breakpoint": breakpoint, "on": False}
-    _write(store, session, "breakpoint", data, by, "")
+    write(store, session, "breakpoint", data, by, "")
     return Decided("cleared", [session], breakpoint=breakpoint)
 
 
@@ -406,75 +426,8 @@ def _settle(
             continue
         data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
         try:
-            _write(store, session, "request_resolved", data, by, note)
+            write(store, session, "request_resolved", data, by, note)
         except Taken:
             continue  # the agent saw the instruction first and settled it itself
         settled.append(asked.request)
     return settled
-
-
-def _write(store: Store, session: str, type: str, data: dict[str, Any], by: str, note: str) -> int:
-    said = {**data, "by": by or whoami()}
-    if note:
-        said["note"] = note
-    return store.append(Event(type, session, ts=time.time(), data=said))
-
-
-# -- keeping the inbox true ----------------------------------------------------------------------
-
-
-def waiting(store: Store, now: float | None = None) -> list[Request]:
-    """Requests to show: those that wait, and those that ended undecided and may still be approved.
-
-    Requests of dead processes are swept first.
-    """
-    at = time.time() if now is None else now
-    sweep(store)
-    shown, granted = [], {}
-    for asked in store.requests():
-        if asked.resolution in _UNDECIDED and at < _late_until(asked, at):
-            if asked.session not in granted:
-                granted[asked.session] = _granted(store, asked.session)
-            if asked.request not in granted[asked.session]:
-                shown.append(asked)
-        elif not asked.resolution:
-            shown.append(asked)
-    return shown
-
-
-def _late_until(asked: Request, now: float) -> float:
-    return asked.late_until or (asked.resolved_ts or now) + LATE_SECONDS
-
-
-def _granted(store: Store, session: str) -> set[str]:
-    """Requests of *session* that were approved after they had ended."""
-    return {e.text("request") for e in store.standing(session, store.last(session))}
-
-
-def sweep(store: Store) -> list[tuple[str, str]]:
-    """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each.
-
-    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
-    """
-    swept = []
-    for asked in store.requests(pending=True):
-        resolution = _sweep_one(store, asked)
-        if resolution:
-            swept.append((asked.request, resolution))
-    return swept
-
-
-def _sweep_one(store: Store, asked: Request) -> str:
-    known = store.session(asked.session)
-    if known is None or known.ended:
-        resolution = "cancelled"
-    elif asked.host in ("", os.uname().nodename) and not alive(asked.pid, asked.pid_started):
-        resolution = "orphaned"
-    else:
-        return ""
-    data = {"request": asked.request, "call": asked.call, "resolution": resolution}
-    try:
-        _write(store, asked.session, "request_resolved", data, "loopguard", "")
-    except Taken:
-        return ""
-    return resolution

@@ -1,0 +1,100 @@
+"""The inbox: what waits for a human, kept true, and how an instruction is written.
+
+Times are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from loopguard_core.events import Event
+from loopguard_core.processes import alive
+from loopguard_core.store.contract import Taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.store.contract import Request, Store
+
+LATE_SECONDS = 600.0
+
+#: ends of a request that nobody decided: an approval may still come
+UNDECIDED = ("expired", "orphaned")
+
+
+def whoami() -> str:
+    """``user@host`` of this process."""
+    try:
+        import pwd
+
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        user = os.environ.get("USER") or os.environ.get("USERNAME") or "somebody"
+    return f"{user}@{os.uname().nodename}"
+
+
+def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, note: str) -> int:
+    """Append an instruction of a human, with its author. Its number. Raises as the store does."""
+    said = {**data, "by": by or whoami()}
+    if note:
+        said["note"] = note
+    return store.append(Event(type, session, ts=time.time(), data=said))
+
+
+def waiting(store: Store, now: float | None = None) -> list[Request]:
+    """Requests to show: those that wait, and those that ended undecided and may still be approved.
+
+    Requests of dead processes are swept first.
+    """
+    at = time.time() if now is None else now
+    sweep(store)
+    shown, granted = [], {}
+    for asked in store.requests():
+        if asked.resolution in UNDECIDED and at < late_until(asked, at):
+            if asked.session not in granted:
+                granted[asked.session] = _approved_late(store, asked.session)
+            if asked.request not in granted[asked.session]:
+                shown.append(asked)
+        elif not asked.resolution:
+            shown.append(asked)
+    return shown
+
+
+def late_until(asked: Request, now: float) -> float:
+    return asked.late_until or (asked.resolved_ts or now) + LATE_SECONDS
+
+
+def _approved_late(store: Store, session: str) -> set[str]:
+    """Requests of *session* that were approved after they had ended."""
+    return {e.text("request") for e in store.standing(session, store.last(session))}
+
+
+def sweep(store: Store) -> list[tuple[str, str]]:
+    """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each.
+
+    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
+    """
+    swept = []
+    for asked in store.requests(pending=True):
+        resolution = sweep_one(store, asked)
+        if resolution:
+            swept.append((asked.request, resolution))
+    return swept
+
+
+def sweep_one(store: Store, asked: Request) -> str:
+    known = store.session(asked.session)
+    if known is None or known.ended:
+        resolution = "cancelled"
+    elif asked.host in ("", os.uname().nodename) and not alive(asked.pid, asked.pid_started):
+        resolution = "orphaned"
+    else:
+        return ""
+    data = {"request": asked.request, "call": asked.call, "resolution": resolution}
+    try:
+        write(store, asked.session, "request_resolved", data, "loopguard", "")
+    except Taken:
+        return ""
+    return resolution
