@@ -53,13 +53,15 @@ def read(body: dict[str, Any]) -> Received:
             latest = []
             continue
         latest += [_text(block) for block in blocks]
+        if message.get("role") == "system":  # what hooks and the host put beside the results
+            continue
         found = [b for b in blocks if b.get("type") == "tool_result"]
         for block in found:
             error = bool(block.get("is_error"))
             results.append(Result(str(block.get("tool_use_id")), _text(block), error=error))
         typed = [_text(b) for b in blocks if b.get("type") == "text"]
         said = [text for text in typed if not text.lstrip().startswith("<")]
-        if not found and said:
+        if said:
             prompts.append("\n".join(said))
             mark = len(results)
     return Received(

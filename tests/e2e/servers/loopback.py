@@ -150,11 +150,12 @@ class ModelServer:
         """Keep what was received and let the script answer, with ids filled in."""
         with self._lock:
             self.received.append(received)
-        answer = self.script(received)
-        for part in answer:
-            if isinstance(part, ToolUse) and not part.id:
-                part.id = self.next_id("toolu_")
-        return answer
+        return [self._named(part) for part in self.script(received)]
+
+    def _named(self, part: Text | ToolUse) -> Text | ToolUse:
+        if isinstance(part, Text) or part.id:
+            return part
+        return ToolUse(part.name, part.args, self.next_id("toolu_"))
 
     def agent_requests(self, tool: str) -> list[Received]:
         """The requests in which *tool* was offered: side requests (titles, summaries) left out."""
