@@ -41,6 +41,10 @@ COMMANDS: dict[str, str] = {
     "compare": "compare",
     "install": "install",
     "uninstall": "install",
+    "run": "run",
+    "watch": "watch",
+    "mcp-proxy": "mcp_proxy",
+    "sidecar": "sidecar",
 }
 #: commands whose function cannot have their name
 _FUNCTIONS = {"open": "open_recording", "import": "import_"}
