@@ -56,7 +56,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     verdict = view.recording.why(view.cursor)
     low = height < 16
     parts = [
-        _title(view, row, width, "waits for you" if asking is not None else row.outcome, low=low),
+        _title(view, row, width, _state(row, asking), low=low),
         _headline(view, row, verdict, width, low=low),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
         _facts(view, row, verdict, width),
@@ -64,6 +64,12 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     ]
     shown = [part for part in parts if part.plain]
     return Content("\n" if low else "\n\n").join(shown)
+
+
+def _state(row: Row, asking: Asking | None) -> str:
+    if asking is None:
+        return row.outcome
+    return "refused" if asking.request.resolution else "waits for you"
 
 
 def _title(view: View, row: Row, width: int, state: str, *, low: bool) -> Content:
@@ -184,9 +190,14 @@ KEYS = (
 def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
     request = asking.request
     left = "" if asking.left is None else f"{span(asking.left)}, then {_otherwise(request)}"
-    if request.resolution == "expired":
-        left = "nobody answered in time; approve and its next try runs"
+    late = request.resolution == "expired"
+    if late:
+        left = f"for {span(asking.left)} more" if asking.left is not None else ""
     title = " YOUR TURN " if low else " WHAT YOU CAN DO "
+    if late:
+        title = " LATE: WHAT YOU CAN DO "
+    if not asking.armed:
+        title = " A MOMENT… " if low else " JUST A MOMENT…  "
     colour = "$text-error" if asking.armed else "$dim"
     lines = [
         Content.assemble(
@@ -196,6 +207,12 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
         )
     ]
     keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in KEYS]
+    if late:
+        words = "Nobody answered in time, so it was refused. Approve it and its next try runs."
+        lines.append(Content.assemble((words, "$dim")))
+        keys = [
+            (k, n, "let its next try run" if k == "a" else d) for k, n, d in keys if k not in "dm"
+        ]
     lines += _one_a_line(keys[:3] if low else keys, asking.armed, width)
     if low:
         lines.append(_in_a_row(keys[3:], asking.armed))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from loopguard_console.liveness import liveness
-from loopguard_core import escape
+from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Session, Store, StoreError
 
@@ -123,7 +123,7 @@ class Feed(threading.Thread):
 
     def _batch(self, store: Store, now: float) -> Batch:
         sessions = tuple(store.sessions())
-        waiting = tuple(escape.waiting(store, now))
+        waiting = tuple(inbox.waiting(store, now))
         with self._lock:
             wanted = dict(self._wanted)
         events: dict[str, tuple[Event, ...]] = {}

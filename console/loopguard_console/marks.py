@@ -23,7 +23,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
         case "revoke":
             return "✗ revoked", event.text("grant"), "p-dim"
         case "reset":
-            return "↺ reset", (event.text("key") or "every count") + note, "p-ok"
+            return "↺ reset", f"the count of {_named(event)}{note}", "p-ok"
         case "halt":
             return (
                 "■ halted",
@@ -51,10 +51,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
 def grant_words(event: Event) -> str:
     """What a grant allows: ``search for 3 calls``."""
     data = event.data
-    key = event.text("key")
-    scope = event.text("scope")
-    what = {"session": "everything", "tool": key}.get(scope, key.rpartition(":")[0] or key)
-    parts = [what]
+    parts = [_named(event)]
     budget = data.get("budget")
     if isinstance(budget, int):
         parts.append(f"for {budget} call" + ("s" if budget != 1 else ""))
@@ -67,3 +64,11 @@ def grant_words(event: Event) -> str:
             {"result": "until the result changes", "turn": "for this turn"}.get(until, until)
         )
     return " ".join(parts)
+
+
+def _named(event: Event) -> str:
+    """What an instruction is about: everything, a tool, or a tool with the same arguments."""
+    key, scope = event.text("key"), event.text("scope")
+    if scope == "signature":
+        return f"{key.rpartition(':')[0] or key} with these arguments"
+    return key if scope == "tool" else "everything"

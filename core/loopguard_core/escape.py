@@ -261,14 +261,14 @@ def reset(
     if scope not in SCOPES:
         raise DecisionError(f"scope is one of {', '.join(SCOPES)}, not {scope!r}")
     session, key = _target(store, request, session, scope, key, seen)
-    write(store, session, "reset", {"scope": scope, "key": key}, by, note)
+    seq = write(store, session, "reset", {"scope": scope, "key": key}, by, note)
 
     def covered(asked: Request) -> bool:
         if asked.cause == "breakpoint":
             return False
         return scope == "session" or key == (asked.tool if scope == "tool" else asked.signature)
 
-    settled = _settle(store, session, covered, "approved", by, "the counters were reset")
+    settled = _settle(store, session, seq, covered, "approved", by, "the counters were reset")
     return Decided("reset", [session], request=request, covered=settled)
 
 
@@ -290,8 +290,8 @@ def halt(
     stopped = [session, *(_children(store, session) if children else ())]
     settled: list[str] = []
     for name in stopped:
-        write(store, name, "halt", {"scope": scope}, by, note)
-        settled += _settle(store, name, lambda _: True, "halted", by, note)
+        seq = write(store, name, "halt", {"scope": scope}, by, note)
+        settled += _settle(store, name, seq, lambda _: True, "halted", by, note)
     return Decided("halted", stopped, request=request, covered=settled)
 
 
@@ -305,15 +305,16 @@ def resume(
         freed += [name for name in _children(store, session) if _halted(store, name)]
     settled: list[str] = []
     for name in freed:
-        write(store, name, "resume", {}, by, note)
-        settled += _settle(store, name, lambda r: r.cause == "latch", "approved", by, note)
+        seq = write(store, name, "resume", {}, by, note)
+        settled += _settle(store, name, seq, lambda r: r.cause == "latch", "approved", by, note)
     return Decided("resumed", freed, covered=settled)
 
 
 def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decided:
     """Resolve everything that waits in *session*, as before it is deleted. The agent gets a refusal."""
     session, _ = _target(store, "", session, "session", "", "")
-    settled = _settle(store, session, lambda _: True, "cancelled", by, note)
+    here = store.last(session)
+    settled = _settle(store, session, here, lambda _: True, "cancelled", by, note)
     return Decided("cancelled", [session], covered=settled)
 
 
@@ -408,21 +409,26 @@ def _settle_covered(store: Store, session: str, grant: Grant, by: str) -> list[s
             grant.left -= 1
         return True
 
-    return _settle(store, session, covered, "approved", by, "", grant=grant.grant)
+    return _settle(store, session, grant.seq, covered, "approved", by, "", grant=grant.grant)
 
 
 def _settle(
     store: Store,
     session: str,
+    seq: int,
     covered: Callable[[Request], bool],
     resolution: str,
     by: str,
     note: str,
     **more: str,
 ) -> list[str]:
+    """Resolve what waited when the instruction at *seq* was given, and only that.
+
+    An agent that saw the instruction may have gone on and asked again already.
+    """
     settled = []
     for asked in store.requests(session=session, pending=True):
-        if not covered(asked):
+        if asked.seq > seq or not covered(asked):
             continue
         data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
         try:

@@ -44,7 +44,7 @@ def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, 
 
 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
-    """Requests to show: those that wait, and those that ended undecided and may still be approved.
+    """Requests to show: those that wait, and those that expired and may still be approved.
 
     Requests of dead processes are swept first.
     """
@@ -52,7 +52,7 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
     sweep(store)
     shown, granted = [], {}
     for asked in store.requests():
-        if asked.resolution in UNDECIDED and at < late_until(asked, at):
+        if asked.resolution == "expired" and at < late_until(asked, at):
             if asked.session not in granted:
                 granted[asked.session] = _approved_late(store, asked.session)
             if asked.request not in granted[asked.session]:

@@ -40,7 +40,7 @@ class Dialog(ModalScreen[Answer | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
-        Binding("enter", "confirm", "do it", priority=True),
+        Binding("enter", "confirm", "do it"),
         Binding("up", "line(-1)", "line", priority=True),
         Binding("down", "line(1)", "line", priority=True),
         Binding("left", "option(-1)", "option"),
@@ -122,6 +122,10 @@ class Dialog(ModalScreen[Answer | None]):
                 note.focus()
             elif note.has_focus:
                 self.set_focus(None)
+
+    def on_input_submitted(self) -> None:
+        """Enter in the note. The note's own key, so that everything typed before is in it."""
+        self.action_confirm()
 
     def action_line(self, by: int) -> None:
         """Up or down; in a lone note, through the notes used before."""

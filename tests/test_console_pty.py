@@ -1,0 +1,123 @@
+"""Console and agent as two processes: what a person presses reaches the agent that waits."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+from agent_process import Agent
+from processes import CONSOLE, environment
+from terminal import Terminal
+
+READY = "WHAT YOU CAN DO"
+
+
+def console(store: Path) -> Terminal:
+    env = environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(store.parent))
+    return Terminal(CONSOLE, env)
+
+
+def asked(screen: Terminal, agent: Agent, request: str) -> None:
+    """The agent asks once more, and the request stands on the screen, ready to be decided."""
+    agent.send(do="search", query="q")
+    screen.see(f"waits {request}", f"{READY}  {request}")
+
+
+def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    with console(store) as screen, Agent(store) as agent:
+        screen.see("LIVE")
+        agent.do(do="turn", text="find out")
+        assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
+        screen.see("search", "following")
+
+        asked(screen, agent, "R1")  # graded blocks the third
+        count = re.search(r"BLOCK (\d+ of \d+)", screen.text())
+        screen.press("a")
+        assert agent.answer()["ran"] == ["q"]
+
+        asked(screen, agent, "R2")  # and asks again at the same count
+        again = re.search(r"BLOCK (\d+ of \d+)", screen.text())
+        assert count and again and count.group() == again.group()
+        screen.press("d")
+        screen.see("Deny")
+        screen.press("use what you have\r")
+        refused = agent.answer()
+        assert refused["ran"] == [] and "use what you have" in refused["result"]
+
+        agent.do(do="turn", text="go on")
+        assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
+        asked(screen, agent, "R3")
+        screen.press("o")
+        screen.see("Override", "these arguments")
+        screen.press("\r")  # the next three
+        assert agent.answer()["ran"] == ["q"]
+        assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
+
+        asked(screen, agent, "R4")
+        screen.press("r")
+        assert agent.answer()["ran"] == ["q"]
+        assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
+
+        asked(screen, agent, "R5")
+        screen.press("x")
+        screen.see("Halt", "whole session")
+        screen.press("\r")
+        assert agent.answer()["ran"] == []
+        assert agent.do(do="search", query="another")["ran"] == []
+
+        screen.see("u resume")
+        screen.press("u")
+        screen.see("resumed")
+        assert agent.do(do="search", query="another")["ran"] == ["another"]
+        screen.press("q")
+        assert screen.wait() == 0
+
+
+def test_a_killed_agent_is_lost_and_its_request_goes(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    with console(store) as screen, Agent(store) as agent:
+        agent.do(do="turn", text="find out")
+        agent.search(2)
+        asked(screen, agent, "R1")
+        os.kill(agent.process.pid, signal.SIGKILL)
+        agent.process.wait()
+        screen.see("lost")
+        screen.lose(f"{READY}  R1", "waits R1")
+        assert screen.text().count("search") >= 3
+
+
+def test_a_killed_console_leaves_the_wait_and_a_new_one_shows_everything(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    with Agent(store, unattended_wait_seconds=0.2, wait_seconds=4) as agent:
+        with console(store) as first:
+            agent.do(do="turn", text="find out")
+            agent.search(2)
+            first.see("×2")  # it has looked at the store, so it counts as attached
+            asked(first, agent, "R1")
+            first.kill()
+        assert agent.answer()["ran"] == []  # nobody answered, as configured
+        with console(store) as second:
+            second.see("find out", "search", "late")
+            second.press("w")
+            second.see(f"{READY}  R1")
+            second.press("a")  # late: the agent's next try runs
+            second.see("approved late")
+            assert agent.search()[0]["ran"] == ["q"]
+
+
+def test_keys_pressed_while_a_request_appears_decide_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    with console(store) as screen, Agent(store) as agent:
+        agent.do(do="turn", text="find out")
+        agent.search(2)
+        screen.see("×2")
+        agent.send(do="search", query="q")
+        for _ in range(20):  # somebody types on, as if into another window
+            screen.press("a")
+            screen.until(lambda _: True, "type")
+        screen.see(f"{READY}  R1")
+        screen.press("a")
+        assert agent.answer()["ran"] == ["q"]
