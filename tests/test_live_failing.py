@@ -78,6 +78,53 @@ def test_a_session_begins_without_a_store(tmp_path: Path) -> None:
     assert len([line for line in said if "in memory" in line]) == 1
 
 
+def test_a_store_that_could_not_be_opened_is_tried_again(tmp_path: Path, impatient: None) -> None:
+    blocked = tmp_path / "folder"
+    blocked.write_text("a file where the directory would be")
+    said: list[str] = []
+    config = Config({"policy": "graded", "store": str(blocked / "events.db")})
+    live = LiveSession(config, "s", say=said.append)
+    loop(live, 2)
+    blocked.unlink()
+    blocked.mkdir()
+    assert call(live).tier is Tier.BLOCK
+    live.end()
+    events = store_in(blocked).read("s")
+    assert [e.type for e in events[:3]] == ["session_start", "gap", "call_start"]
+    assert events[1].data["count"] == 5
+    assert sum("the event store is back; 5 events" in line for line in said) == 1
+
+
+def test_a_working_directory_that_was_removed_hinders_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loopguard_core.config import load_config
+
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert load_config(environ={}).place == ""
+    assert call(session(store_in(tmp_path))).run
+
+
+def test_an_interrupted_wait_leaves_no_open_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_in(tmp_path)
+    live = session(store, unattended_wait_seconds=60)
+    loop(live, 2)
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "changed", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        call(live)
+    assert [r.resolution for r in store.requests()] == ["cancelled"]
+    assert live.guard.open_calls() == []
+
+
 def test_a_store_that_is_replaced_is_begun_anew(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     said: list[str] = []

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from loopguard_core.events import dump, load
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
+from loopguard_core.processes import here
 from loopguard_core.redact import Redaction
 from loopguard_core.settings import ConfigError, Reader
 from loopguard_core.traits import Traits, TraitTable
@@ -107,7 +108,7 @@ class Config:
 def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Config:
     """The settings that hold in *cwd*. Raises ``ConfigError``."""
     env = os.environ if environ is None else environ
-    place = find(cwd or os.getcwd(), env)
+    place = find(cwd or here(), env)
     if not place:
         return Config()
     return Config(_section(place, env), place)
@@ -121,7 +122,7 @@ def find(cwd: str, environ: Mapping[str, str]) -> str:
         if not os.path.isfile(path):
             raise ConfigError(f"{ENVIRONMENT} names {path}, which is not a file")
         return path
-    for folder in _upwards(os.path.abspath(cwd)):
+    for folder in _upwards(os.path.abspath(cwd)) if cwd else ():
         for name in NAMES:
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (name == NAMES[0] or _mentions(path)):

@@ -13,7 +13,7 @@ import time
 from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.events import Event
 from loopguard_core.refusal import plain
-from loopguard_core.store.contract import Replaced, Stale, StoreError
+from loopguard_core.store.contract import Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ def _counts_down(event: Event, now: float) -> bool:
 class Journal:
     """The writing side of one session. Not thread-safe: its session takes turns.
 
-    *fresh* makes an empty guard; *say* tells the person one line. ``opening`` is what a session start
-    says of this process. ``word`` is the latest human instruction that was folded.
+    *fresh* makes an empty guard; *say* tells the person one line; *reopen* opens a store that could not
+    be opened before. ``opening`` is what a session start says of this process. ``word`` is the latest
+    human instruction that was folded.
     """
 
     def __init__(
@@ -76,9 +77,12 @@ class Journal:
         store: Store | None,
         fresh: Callable[[], Guard],
         say: Callable[[str], None],
+        reopen: Callable[[], Store] | None = None,
     ) -> None:
         self.session = session
         self.store = store
+        self._reopen = reopen
+        self._begun = False
         self.guard = fresh()
         self.opening: dict[str, Any] = {}
         self.word: Event | None = None
@@ -96,6 +100,11 @@ class Journal:
         """A new event of this session, now."""
         return Event(type, self.session, ts=time.time(), data=data)
 
+    def begin(self, resumed: bool = False) -> None:
+        """Write that this process begins or goes on with the session."""
+        self.add(self.event("session_start", {**self.opening, "resumed": resumed}))
+        self._begun = not self.failure
+
     def resume(self) -> bool:
         """Continue a session that the store knows: rebuild the guard. False where the store fails."""
         store = self._usable()
@@ -105,7 +114,7 @@ class Journal:
         try:
             self.word = rebuild(guard, store, self.session, time.time()) or self.word
         except StoreError as error:
-            self._fail(error)
+            self.fail(error)
             return False
         self.guard = guard
         return True
@@ -128,7 +137,7 @@ class Journal:
                 self.catch_up()
                 ruling = self._judge(event)
             except StoreError as error:
-                self._fail(error)
+                self.fail(error)
                 self._drop(event)
                 return ruling
             else:
@@ -187,8 +196,11 @@ class Journal:
                     verdict = self._end(event)
                 else:
                     expect = None
+            except Taken:
+                self._refold()
+                raise
             except StoreError as error:
-                self._fail(error)
+                self.fail(error)
                 self._lost()
                 return verdict
             else:
@@ -226,7 +238,7 @@ class Journal:
             except Stale:
                 self._write(store, event)
         except StoreError as error:
-            self._fail(error)
+            self.fail(error)
             self._drop(event)
             return
         if event.seq == self.guard.seq + 1:
@@ -244,7 +256,7 @@ class Journal:
             if not events:
                 self._check_replaced(store)
         except StoreError as error:
-            self._fail(error)
+            self.fail(error)
             return
         for event in events:
             self._fold(event)
@@ -283,29 +295,39 @@ class Journal:
 
     def _usable(self) -> Store | None:
         """The store, unless it failed a moment ago. A store that is back first gets the gap."""
-        if self.store is None or not self.failure:
+        if not self.failure:
             return self.store
         if time.monotonic() < self._retry_at:
             return None
         try:
-            if self.dropped:
-                self._gap(self.store)
-            else:
-                self.store.session(self.session)
+            if self.store is None and self._reopen is not None:
+                self.store = self._reopen()
+            if self.store is not None:
+                self._recover(self.store)
         except StoreError as error:
-            self._fail(error)
+            self.fail(error)
             return None
-        self._say(f"the event store is back; {self.dropped} events are missing from it")
+        missing = f"; {self.dropped} events are missing from it" if self.dropped else ""
+        self._say(f"the event store is back{missing}")
         self.failure, self.dropped, self._pause, self._said = "", 0, _FIRST_PAUSE, False
         return self.store
 
-    def _gap(self, store: Store) -> None:
+    def _recover(self, store: Store) -> None:
+        """Say in the log what it misses. Raises ``StoreError`` where it is not back."""
+        if not self._begun:
+            start = self.event("session_start", {**self.opening, "resumed": True})
+            self.guard.seq = store.append(start)
+            self._begun = True
+        if not self.dropped:
+            store.last(self.session)
+            return
         gap = self.event("gap", {"count": self.dropped, "reason": self.failure})
         gap.seq = store.append(gap)
         if gap.seq == self.guard.seq + 1:
             self.guard.apply(gap)
 
-    def _fail(self, error: StoreError) -> None:
+    def fail(self, error: StoreError) -> None:
+        """The store failed: said once, tried again after a pause."""
         self.failure = str(error)
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
@@ -319,6 +341,6 @@ class Journal:
         self._lost()
 
     def _lost(self) -> None:
-        if self.store is not None:
+        if self.failure:
             self.dropped += 1
             self._lossy = True

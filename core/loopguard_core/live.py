@@ -18,9 +18,9 @@ from loopguard_core.events import portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
-from loopguard_core.processes import started
+from loopguard_core.processes import here, started
 from loopguard_core.store.contract import StoreError, Taken
-from loopguard_core.store.paths import machine_key
+from loopguard_core.store.paths import default_store, machine_key
 from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
 from loopguard_core.waiting import Answer, Ticket, Waiting
@@ -81,39 +81,40 @@ class LiveSession:
         self._pid = os.getpid()
         self._ended = False
         self._named_by, self._names, self._named = 0, "", 0
-        policy = config.make_policy()
+        policies = [config.make_policy()]
         traits = config.trait_table()
-        store, digester = self._open(config, store)
-        self._digester = digester
+        digester = self._digester = Digester(self._key(store))
 
         def fresh() -> Guard:
-            return Guard(
-                policy.copy(), mode=config.mode, traits=traits, digester=digester, unique=True
-            )
+            policy = policies.pop() if policies else config.make_policy()
+            return Guard(policy, mode=config.mode, traits=traits, digester=digester, unique=True)
 
-        self._journal = Journal(session, store, fresh, say)
+        self._journal = Journal(session, store, fresh, say, None if store else self._open)
         self._waiting = Waiting(self._journal, self._lock, config)
         self._begin(cwd, pid, resumed, attach)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
-    def _open(self, config: Config, store: Store | None) -> tuple[Store | None, Digester]:
+    def _open(self) -> Store:
+        config = self.config
+        return open_store(
+            config.store or None, redaction=config.redaction, limit=config.payload_limit
+        )
+
+    def _key(self, store: Store | None) -> bytes:
+        """The machine's key; where it cannot be read, one of this process."""
+        place = store.place if store is not None else self.config.store or default_store()
         try:
-            if store is None:
-                store = open_store(
-                    config.store or None, redaction=config.redaction, limit=config.payload_limit
-                )
-            return store, Digester(machine_key(store.place) if store.place else b"")
-        except StoreError as error:
-            self._say(f"{error}; the guard goes on in memory, events are not recorded")
-            return store, Digester(os.urandom(32))
+            return machine_key(os.path.abspath(place)) if place else b""
+        except StoreError:
+            return os.urandom(32)
 
     def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool) -> None:
         journal, config = self._journal, self.config
         pid = pid or os.getpid()
         journal.opening = {
             "agent": self.agent,
-            "cwd": cwd or os.getcwd(),
+            "cwd": cwd or here(),
             "pid": pid,
             "pid_started": started(pid),
             "host": os.uname().nodename,
@@ -122,18 +123,18 @@ class LiveSession:
             "mode": config.mode,
             "config": config.digest,
         }
-        if journal.store is None:
-            return
+        known = None
         try:
+            if journal.store is None:
+                journal.store = self._open()
             known = journal.store.session(self.session)
-        except StoreError:
-            known = None
+        except StoreError as error:
+            journal.fail(error)
         if known is not None:
             journal.resume()
             if attach and not known.ended:
                 return
-        data = {**journal.opening, "resumed": resumed or known is not None}
-        journal.add(journal.event("session_start", data))
+        journal.begin(resumed or known is not None)
 
     # -- what the agent does ---------------------------------------------------------------------
 
@@ -183,7 +184,7 @@ class LiveSession:
                     tool, args, call, message, agent, annotations, wait_limit
                 )
             if ticket is not None:
-                answer = self._waiting.wait(ticket)
+                answer = self._wait(ticket)
                 with self._lock:
                     self._settle(decision, ticket, answer)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
@@ -337,7 +338,7 @@ class LiveSession:
                 return None
         ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
         decision.request = ticket.request
-        waits = ticket.until is None or ticket.until > time.monotonic()
+        waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
         line = refusal.for_person(ruling, decision.tool, self.session, ticket.request, waits=waits)
         self._say(line)
         if waits:
@@ -454,14 +455,25 @@ class LiveSession:
         self._say(f"internal error while {refusal.plain(str(tool), 60)} was judged: {error!r}")
         return Decision(call, str(tool), Payload(portable(args), self._digester), ALLOWED)
 
+    def _wait(self, ticket: Ticket) -> Answer:
+        try:
+            return self._waiting.wait(ticket)
+        except BaseException:
+            self._interrupted(ticket)
+            raise
+
     async def _wait_async(self, ticket: Ticket) -> Answer:
         try:
             return await self._waiting.wait_async(ticket)
-        except BaseException:  # the task was cancelled: its request must not stay open
-            with self._lock:
-                self._waiting.resolve(ticket, "cancelled")
-                self._close(ticket.call, "cancelled", None)
+        except BaseException:
+            self._interrupted(ticket)
             raise
+
+    def _interrupted(self, ticket: Ticket) -> None:
+        """Ctrl-C, or the task was cancelled: nobody waits any more, so the request must not stay open."""
+        with self._lock:
+            self._waiting.resolve(ticket, "cancelled")
+            self._close(ticket.call, "cancelled", None)
 
 
 _sessions: list[ref[LiveSession]] = []

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 _PROC = "/proc"
 
 
+def here() -> str:
+    """The working directory, empty where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def started(pid: int) -> str:
     """When process *pid* started, as the system words it; empty where it is gone or cannot be told."""
     fields = _stat(pid)
