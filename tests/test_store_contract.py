@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from loopguard_core.events import Event
+from loopguard_core.events import TYPES, Event
 from loopguard_core.store.contract import Stale, Store, StoreError, Taken
+from loopguard_core.store.memory import MemoryStore
 from loopguard_core.store.sqlite import open_store
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = open_store(str(tmp_path / "events.db"))
+    made: Store = MemoryStore()
+    if request.param == "sqlite":
+        made = open_store(str(tmp_path / "events.db"))
     yield made
     made.close()
 
@@ -29,6 +37,50 @@ def end(call: str, session: str = "s", tier: str | None = None) -> Event:
     if tier is not None:
         data["verdict"] = {"tier": tier}
     return Event("call_end", session, ts=2.0, data=data)
+
+
+Plan = list[tuple[str, str, int, str, int]]
+plans: st.SearchStrategy[Plan] = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [*TYPES, "call_start", "call_end", "call_start", "call_end", "somebody_elses"]
+        ),
+        st.sampled_from(["s", "t"]),
+        st.integers(0, 3),
+        st.sampled_from(["allow", "warn", "block", "halt", "?"]),
+        st.integers(-1, 9),
+    ),
+    max_size=25,
+)
+
+
+def _try(store: Store, step: tuple[str, str, int, str, int]) -> object:
+    kind, session, n, tier, expect = step
+    verdict = {"tier": tier, "signature": f"sig{n}"}
+    data: dict[str, object] = {"call": f"c{n}", "tool": "t", "tier": tier, "grant": f"G{n}"}
+    if kind == "request_opened":
+        data |= {"request": f"R{n}"} if expect % 2 else {}
+    else:
+        data["request"] = f"R{n}"
+    data |= {"resolution": "approved", "scope": "tool", "count": n, "args": [n], "text": "x" * n}
+    event = Event(kind, session, ts=float(n), data={**data, "verdict": verdict})
+    try:
+        seq = store.append(event, expect=expect if expect > 4 else None)
+    except (Stale, Taken) as error:
+        return type(error).__name__, getattr(error, "seq", 0)
+    return seq, event
+
+
+def _everything(store: Store) -> object:
+    names = ["s", "t", "nobody"]
+    shown = [*store.sessions(), *store.requests(), *store.requests(pending=True)]
+    return (
+        [{name: getattr(x, name) for name in x.__slots__} for x in shown],
+        [(store.read(s), store.read(s, after=2, limit=3, payloads=False)) for s in names],
+        [(store.last(s), store.last_turn(s), store.last_turn(s, before=5)) for s in names],
+        [store.standing(s, 7) for s in names],
+        [[store.next_change(s, n, back=b) for b in (True, False)] for s in names for n in range(9)],
+    )
 
 
 def test_numbers_run_from_one_without_a_gap_in_each_session(store: Store) -> None:
@@ -185,6 +237,46 @@ def test_consoles_are_attached_while_they_beat(store: Store) -> None:
     store.beat(100.0)
     assert len(store.attached(109.0)) == 1
     assert list(store.attached(111.0)) == []
+
+
+def test_a_waiter_is_woken_by_a_write_and_not_without_one(store: Store) -> None:
+    store.changed(0)
+    assert store.changed(0.05) is False
+    threading.Timer(0.1, store.append, (Event("note", "s"),)).start()
+    began = time.monotonic()
+    assert store.changed(30)
+    assert time.monotonic() - began < 20
+
+
+def test_one_of_many_racing_answers_wins(store: Store) -> None:
+    names = [opened(store, f"c{i}") for i in range(20)]
+    won: list[str] = []
+
+    def answer(who: str) -> None:
+        for name in names:
+            data = {"request": name, "resolution": "approved", "by": who}
+            with contextlib.suppress(Taken):
+                store.append(Event("request_resolved", "s", data=data))
+                won.append(name)
+
+    threads = [threading.Thread(target=answer, args=(who,)) for who in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == sorted(names)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plans)
+def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
+    """Whatever is appended, both engines answer every question alike."""
+    sqlite = open_store(str(tmp_path_factory.mktemp("s") / "events.db"))
+    memory = MemoryStore()
+    said = [[_try(store, make) for make in plan] for store in (sqlite, memory)]
+    assert said[0] == said[1]
+    assert _everything(sqlite) == _everything(memory)
+    sqlite.close()
 
 
 def test_a_closed_store_says_so(store: Store) -> None:

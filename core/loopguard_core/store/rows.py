@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import blake2b
 
 from loopguard_core.events import Event, dump, load
@@ -56,6 +57,7 @@ def _compact() -> Callable[[object], str]:
     return lambda value: join(chunks(value, 0))
 
 
+_NUMBERED = re.compile(r"R[1-9][0-9]{0,9}").fullmatch
 _encode = _compact()
 _scan = json.JSONDecoder().raw_decode
 
@@ -96,6 +98,12 @@ def to_json(value: object) -> str:
     return text
 
 
+def request_number(name: str, last: int) -> int:
+    """The number of a request *name* that comes after number *last*: a given name is never made anew."""
+    given = int(name[1:]) if _NUMBERED(name) else 0
+    return max(last + 1, given)
+
+
 def column(text: str) -> str:
     """*text* as a column can hold it; a lone surrogate is spelled out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
@@ -127,12 +135,12 @@ def pack(
     verdict = rest.pop("verdict", None)
     if verdict is not None:
         text = row.verdict = to_json(verdict)
-        if isinstance(verdict, dict):
+        if kind in OF_CALL and isinstance(verdict, dict):
             row.tier = TIERS.get(str(verdict.get("tier")), row.tier)
-            # A policy sees digests only; another guard's words may quote anything.
-            if redactor is not None and ("source" in verdict or kind not in OF_CALL):
-                row.verdict = redactor(text)
-                hidden = row.verdict is not text
+        # A policy sees digests only; another guard's words may quote anything.
+        if redactor is not None and (kind not in OF_CALL or '"source"' in text):
+            row.verdict = redactor(text)
+            hidden = row.verdict is not text
     heavy = {n: rest.pop(n) for n in HEAVY if n in rest}
     if heavy:
         text = "" if never else to_json(heavy)

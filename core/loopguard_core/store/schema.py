@@ -24,6 +24,9 @@ MASK = (1 << SHIFT) - 1
 #: (``contract.STANDING``); a call whose tier differs from that of the call before.
 TURN, START, STANDING, CHANGE = 1, 2, 3, 4
 
+#: What holds for a request that waits for a human.
+WAITING = "opened IS NOT NULL AND resolved IS NULL"
+
 _TABLES = f"""
 CREATE TABLE session (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,12 +67,13 @@ CREATE TABLE request (
   n INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,
   sid INTEGER NOT NULL,
-  opened INTEGER NOT NULL,
+  opened INTEGER,
   resolved INTEGER,
-  delivered INTEGER
+  delivered INTEGER,
+  granted INTEGER
 );
 CREATE INDEX request_session ON request (sid, n);
-CREATE INDEX request_pending ON request (n) WHERE resolved IS NULL;
+CREATE INDEX request_pending ON request (n) WHERE {WAITING};
 
 CREATE TABLE console (
   pid INTEGER PRIMARY KEY,
@@ -107,7 +111,7 @@ CREATE VIEW sessions AS
 SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
   {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
   {_WORD.format("l.worst")} AS worst,
-  (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND r.resolved IS NULL) AS waiting,
+  (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND {WAITING}) AS waiting,
   l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd
 FROM session AS s
 CROSS JOIN event AS l ON l.id = {LAST}
@@ -165,8 +169,7 @@ def _statements(script: str) -> list[str]:
     block = ""
     for line in script.splitlines():
         block += line + "\n"
-        ends = line == "END;" if "CREATE TRIGGER" in block else line.endswith(";")
-        if ends:
+        if line.endswith(";"):
             out.append(block)
             block = ""
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from _thread import _local
 
@@ -86,7 +85,7 @@ _FULL = f"{_LEAN}, {_PAYLOAD}"
 
 _SESSIONS = f"""
 SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
-  (SELECT count(*) FROM request WHERE sid = s.id AND resolved IS NULL), b.data
+  (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data
 FROM session AS s CROSS JOIN event AS e ON e.id = {schema.LAST}
 LEFT JOIN event AS b ON b.id = {schema.LAST_START}"""
 
@@ -98,8 +97,12 @@ LEFT JOIN event AS c ON c.sid = r.sid AND c.type = 'call_start'
   AND c.call = json_extract(o.data, '$.call')"""
 
 
-_REQUEST_COLUMNS = {"request_resolved": "resolved", "request_delivered": "delivered"}
-_numbered = re.compile(r"R[1-9][0-9]{0,9}").fullmatch
+_REQUEST_COLUMNS = {
+    "request_opened": "opened",
+    "request_resolved": "resolved",
+    "request_delivered": "delivered",
+    "grant": "granted",
+}
 
 
 class SqliteStore(Store):
@@ -138,7 +141,7 @@ class SqliteStore(Store):
         if row.request is not None or kind == "request_opened":
             with self._link.lock, self._link.transaction():
                 if kind == "request_opened" and named is None:
-                    row.request = self._next_request()
+                    row.request = f"R{self._last_request() + 1}"
                 key = self._insert(kind, session, event.ts, expect, row)
                 self._note_request(kind, row.request, key)
             if named is None:
@@ -203,25 +206,22 @@ class SqliteStore(Store):
         )
         return str(found[0][0] or "") if found else ""
 
-    def _next_request(self) -> str:
+    def _last_request(self) -> int:
         found = self._link.rows("SELECT seq FROM sqlite_sequence WHERE name = 'request'")
-        return f"R{found[0][0] + 1 if found else 1}"
+        return found[0][0] if found else 0
 
     def _note_request(self, kind: str, name: str | None, key: int) -> None:
+        """Keep the table of requests in step. A name that is only referred to is taken, too."""
+        link = self._link
+        column = _REQUEST_COLUMNS[kind]
         sid = key >> schema.SHIFT
-        if kind == "request_opened" and name is not None:
-            number = int(name[1:]) if _numbered(name) else None
-            try:
-                self._link.write(
-                    "INSERT INTO request (n, name, sid, opened) VALUES (?, ?, ?, ?)",
-                    (number, name, sid, key),
-                )
-            except sqlite3.IntegrityError:
-                raise Taken(0) from None
-        elif kind in _REQUEST_COLUMNS:
-            self._link.write(
-                f"UPDATE request SET {_REQUEST_COLUMNS[kind]} = ? WHERE name = ? AND sid = ?",
-                (key, name, sid),
+        owner = ", sid = ?3" if kind == "request_opened" else ""
+        sql = f"UPDATE request SET {column} = ?1 {owner} WHERE name = ?2"
+        if not link.write(sql, (key, name, sid) if owner else (key, name)):
+            number = rows.request_number(name or "", self._last_request())
+            link.write(
+                f"INSERT INTO request (n, name, sid, {column}) VALUES (?, ?, ?, ?)",
+                (number, name, sid, key),
             )
 
     def _taken(self, values: tuple[Any, ...]) -> int:
@@ -298,7 +298,7 @@ class SqliteStore(Store):
             where.append(f"r.sid = {_SID}")
             values.append(rows.column(session))
         if pending:
-            where.append("r.resolved IS NULL")
+            where.append(schema.WAITING)
         found = self._link.rows(f"{_REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n", values)
         return [self._request(*row) for row in found]
 

@@ -1,0 +1,239 @@
+"""An event store in memory: for tests, and where nothing may be written."""
+
+from __future__ import annotations
+
+import os
+from threading import Condition, get_ident
+
+from loopguard_core.events import Event
+from loopguard_core.store import records, rows
+from loopguard_core.store.contract import (
+    ATTACHED_SECONDS,
+    STANDING,
+    Request,
+    Session,
+    Stale,
+    Store,
+    StoreError,
+    Taken,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Key = tuple[str, str, str]
+
+
+class MemoryStore(Store):
+    """Everything is gone when the process is. One store for all threads."""
+
+    place = ""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._events: dict[str, list[Event]] = {}
+        self._changes: dict[str, list[int]] = {}
+        self._once: dict[Key, Event] = {}
+        self._requests: dict[str, Event] = {}
+        self._numbers: dict[str, int] = {}
+        self._last_request = 0
+        self._beaten: float | None = None
+        self._writes = 0
+        self._seen: dict[int, int] = {}
+        self._closed = False
+
+    def append(self, event: Event, *, expect: int | None = None) -> int:
+        if not event.session:
+            raise ValueError("an event needs a session to be appended")
+        with self._changed:
+            self._check()
+            log = self._events.get(event.session, [])
+            if expect is not None and expect != len(log):
+                raise Stale
+            if event.type == "request_opened" and not event.text("request"):
+                event.data["request"] = f"R{self._last_request + 1}"
+            key = _key(event)
+            if key is not None and key in self._once:
+                raise Taken(self._once[key].seq)
+            stored = Event(
+                event.type, event.session, seq=len(log) + 1, ts=event.ts, data=dict(event.data)
+            )
+            self._events.setdefault(event.session, log).append(stored)
+            if key is not None:
+                self._once[key] = stored
+            if event.type in rows.OF_REQUEST and (name := event.text("request")):
+                if name not in self._numbers:
+                    self._last_request = rows.request_number(name, self._last_request)
+                    self._numbers[name] = self._last_request
+                if event.type == "request_opened":
+                    self._requests[name] = stored
+            self._note_change(stored)
+            self._writes += 1
+            self._changed.notify_all()
+            return stored.seq
+
+    def read(
+        self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
+    ) -> list[Event]:
+        with self._changed:
+            self._check()
+            end = None if limit is None else after + limit
+            return [_copy(e, payloads) for e in self._events.get(session, [])[after:end]]
+
+    def last(self, session: str) -> int:
+        with self._changed:
+            self._check()
+            return len(self._events.get(session, ()))
+
+    def last_turn(self, session: str, *, before: int | None = None) -> int:
+        with self._changed:
+            self._check()
+            log = self._events.get(session, [])
+            upto = log if before is None else log[: max(0, before - 1)]
+            return next((e.seq - 1 for e in reversed(upto) if e.type == "user_message"), 0)
+
+    def standing(self, session: str, upto: int) -> list[Event]:
+        return [
+            e for e in self.read(session, limit=max(0, upto), payloads=False) if e.type in STANDING
+        ]
+
+    def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
+        with self._changed:
+            self._check()
+            changes = self._changes.get(session, [])
+            if back:
+                return max((c for c in changes if c < seq), default=0)
+            return min((c for c in changes if c > seq), default=0)
+
+    def sessions(self) -> list[Session]:
+        with self._changed:
+            self._check()
+            found = [self._session(name) for name in reversed(self._events)]
+        return sorted(found, key=lambda s: s.last_ts or 0.0, reverse=True)
+
+    def session(self, session: str) -> Session | None:
+        with self._changed:
+            self._check()
+            return self._session(session) if session in self._events else None
+
+    def requests(self, *, session: str = "", pending: bool = False) -> list[Request]:
+        with self._changed:
+            self._check()
+            found = [
+                self._request(name)
+                for name in sorted(self._requests, key=self._numbers.__getitem__)
+            ]
+        return [
+            r
+            for r in found
+            if (not session or r.session == session) and not (pending and r.resolution)
+        ]
+
+    def request(self, request: str) -> Request | None:
+        with self._changed:
+            self._check()
+            return self._request(request) if request in self._requests else None
+
+    def changed(self, timeout: float) -> bool:
+        me = get_ident()
+        with self._changed:
+            self._changed.wait_for(lambda: self._writes != self._seen.get(me), timeout)
+            changed = self._writes != self._seen.get(me)
+            self._seen[me] = self._writes
+            return changed
+
+    def beat(self, ts: float) -> None:
+        with self._changed:
+            self._check()
+            self._beaten = ts
+
+    def attached(self, now: float) -> list[int]:
+        with self._changed:
+            self._check()
+            fresh = self._beaten is not None and self._beaten > now - ATTACHED_SECONDS
+            return [os.getpid()] if fresh else []
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError("the event store in memory was closed")
+
+    def _note_change(self, event: Event) -> None:
+        """Keep where the tier changed, by the contract of ``next_change``."""
+        if event.type not in rows.OF_CALL:
+            return
+        changes = self._changes.setdefault(event.session, [])
+        before = self._level(event.session, event.seq - 1)
+        tier = self._tier(event)
+        if tier > before if event.type == "call_start" else tier != before:
+            changes.append(event.seq)
+
+    def _level(self, session: str, upto: int) -> int:
+        """The tier of the latest call among the first *upto* events."""
+        for event in reversed(self._events[session][:upto]):
+            if event.type == "call_end":
+                return self._tier(event)
+            if event.seq in self._changes[session]:
+                return self._tier(event)
+        return 0
+
+    def _tier(self, event: Event) -> int:
+        tier = _tier(event)
+        if event.type == "call_end":
+            start = self._once.get(("call_start", event.session, event.text("call")))
+            tier = max(tier, _tier(start) if start is not None else 0)
+        return tier
+
+    def _session(self, name: str) -> Session:
+        log = self._events[name]
+        session = Session(name)
+        session.seq, session.first_ts, session.last_ts = log[-1].seq, log[0].ts, log[-1].ts
+        session.calls = sum(e.type == "call_start" for e in log)
+        session.worst = max(map(self._tier, log))
+        session.waiting = sum(
+            opened.session == name and ("request_resolved", "", request) not in self._once
+            for request, opened in self._requests.items()
+        )
+        session.ended = _last(log, ("session_start", "session_end")).type == "session_end"
+        return records.describe(session, _last(log, ("session_start",)).data)
+
+    def _request(self, name: str) -> Request:
+        opened = self._requests[name]
+        log = self._events[opened.session]
+        request = Request(name, opened.session, opened.seq)
+        request.opened_ts = opened.ts
+        request.delivered = ("request_delivered", "", name) in self._once
+        call = self._once.get(("call_start", opened.session, opened.text("call")))
+        start = _last(log, ("session_start",))
+        records.asked(request, opened.data, call.data if call is not None else {}, start.data)
+        answer = self._once.get(("request_resolved", "", name))
+        return request if answer is None else records.answered(request, answer.ts, answer.data)
+
+
+def _key(event: Event) -> Key | None:
+    """Under what an entry exists once; None for those that may come again."""
+    if event.type in rows.OF_CALL:
+        return event.type, event.session, event.text("call")
+    if event.type in rows.OF_REQUEST and event.text("request"):
+        return event.type, "", event.text("request")
+    return None
+
+
+def _copy(event: Event, payloads: bool) -> Event:
+    data = {k: v for k, v in event.data.items() if payloads or k not in rows.HEAVY}
+    return Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data)
+
+
+def _last(log: Iterable[Event], types: tuple[str, ...]) -> Event:
+    """The last event of *types*; an empty one where there is none."""
+    return next((e for e in reversed(list(log)) if e.type in types), Event(""))
+
+
+def _tier(event: Event) -> int:
+    verdict = event.data.get("verdict")
+    if event.type not in rows.OF_CALL or not isinstance(verdict, dict):
+        return 0
+    return rows.TIERS.get(str(verdict.get("tier")), 0)

@@ -1,0 +1,193 @@
+"""Several processes on one store, killed or not: nothing acknowledged is lost, nothing is there twice."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Stale
+from loopguard_core.store.sqlite import open_store
+from processes import environment
+
+SCRIPT = Path(__file__).with_name("store_processes.py")
+
+
+def run(*args: str | Path | int) -> list[list[int]]:
+    command = [sys.executable, str(SCRIPT), *map(str, args)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=110)
+    assert done.stderr == "" and done.returncode == 0
+    return [[int(x) for x in line.split()] for line in done.stdout.splitlines()]
+
+
+def assert_whole(place: Path, session: str) -> int:
+    """No gap, no duplicate, and SQLite finds nothing wrong; the number of events."""
+    with sqlite3.connect(place) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    store = open_store(str(place))
+    events = store.read(session)
+    store.close()
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    calls = [e.data["call"] for e in events if e.type == "call_start"]
+    assert len(set(calls)) == len(calls)
+    return len(events)
+
+
+def test_fifty_kills_in_bursts_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    acknowledged = run("kill", place, 50)
+    assert len({writer for writer, _ in acknowledged}) == 50
+    count = assert_whole(place, "s")
+    store = open_store(str(place))
+    there = {e.seq: int(e.data["call"].split("-")[0]) for e in store.read("s", payloads=False)}
+    assert all(there[seq] == writer for writer, seq in acknowledged)
+    assert len(acknowledged) <= count <= len(acknowledged) + 50
+    whole = {len(e.data["args"]["text"]) for e in store.read("s")}
+    assert whole == {500, 50_000}
+
+
+@pytest.mark.parametrize("writers", [16])
+def test_many_writers_and_a_reader_lose_nothing_and_never_fail(
+    tmp_path: Path, writers: int
+) -> None:
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+    done = threading.Event()
+    seen = [0]
+
+    def watch() -> None:
+        while not done.is_set():
+            store.changed(0.05)
+            store.beat(time.time())
+            seen[0] = max(seen[0], sum(s.calls for s in store.sessions()))
+
+    reader = threading.Thread(target=watch)
+    reader.start()
+    each = 120
+    assert run("together", place, writers, each) == [[0]]
+    done.set()
+    reader.join()
+    store.close()
+    assert sum(assert_whole(place, f"s{n}") for n in range(4)) == writers * each
+    assert seen[0] > 0
+
+
+def test_two_processes_cannot_both_append_what_they_expect(tmp_path: Path) -> None:
+    one, two = (open_store(str(tmp_path / "events.db")) for _ in range(2))
+    assert one.append(Event("note", "s"), expect=0) == 1
+    with pytest.raises(Stale):
+        two.append(Event("note", "s"), expect=0)
+    assert two.append(Event("note", "s"), expect=1) == 2
+
+
+def test_another_process_is_woken_by_a_commit_and_reads_it(tmp_path: Path) -> None:
+    mine, theirs = (open_store(str(tmp_path / "events.db")) for _ in range(2))
+    theirs.changed(0)
+    for n in range(1, 20):
+        threading.Timer(0.01, mine.append, (Event("note", "s"),)).start()
+        deadline = time.monotonic() + 20
+        while theirs.last("s") < n:
+            assert theirs.changed(20), "woken neither by a hint nor by the slow poll"
+            assert time.monotonic() < deadline
+
+
+def test_waiting_costs_no_processor_time(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    store.changed(0)
+    before = time.process_time()
+    store.changed(1.0)
+    assert time.process_time() - before < 0.25
+
+
+def test_a_child_after_fork_and_its_parent_both_write_on(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+    store.append(Event("note", "s"))
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for _ in range(50):
+                    store.append(Event("note", "s"))
+                code = 0
+            finally:
+                os._exit(code)
+        for _ in range(50):
+            store.append(Event("note", "s"))
+        assert os.waitpid(child, 0)[1] == 0
+    assert store.last("s") == 301
+    store.close()
+    assert assert_whole(place, "s") == 301
+
+
+def test_threads_share_a_store(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+
+    def work() -> None:
+        for _ in range(60):
+            store.append(Event("note", "s"))
+            store.read("s", after=store.last("s") - 3)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert assert_whole(place, "s") == 480
+
+
+def test_the_log_stays_small_beside_an_open_console(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    agent, console = open_store(str(place)), open_store(str(place))
+    wal = place.with_name("events.db-wal")
+    most = 0
+    for i in range(2_000):
+        agent.append(Event("note", "s", data={"text": "x" * 1_500}))
+        if i % 50 == 0:
+            console.changed(0)
+            console.sessions()
+            console.read("s", after=i - 10)
+            console.beat(1.0)
+            most = max(most, wal.stat().st_size)
+    assert most < 8_000_000  # without checkpoints: more than 16 MB
+    agent.close()
+    console.close()
+    assert not wal.exists() or wal.stat().st_size == 0
+
+
+def test_a_writer_alone_bounds_the_log_too(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    agent = open_store(str(place), limit=100_000)
+    for i in range(1_200):
+        agent.append(Event("note", "s", data={"text": f"{i} " + "x" * 60_000}))
+    assert place.with_name("events.db-wal").stat().st_size < 45_000_000
+
+
+def test_a_store_is_usable_to_the_very_end_of_the_interpreter(tmp_path: Path) -> None:
+    program = f"""
+import atexit
+from loopguard_core.events import Event
+from loopguard_core.store.sqlite import open_store
+store = open_store({str(tmp_path / "events.db")!r})
+class Late:
+    def __del__(self):
+        store.append(Event("note", "s"))
+late = Late()
+late.me = late
+atexit.register(lambda: store.append(Event("note", "s")))
+store.append(Event("note", "s"))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment(), capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert assert_whole(tmp_path / "events.db", "s") >= 2
