@@ -15,12 +15,14 @@ from time import perf_counter_ns, sleep
 
 from loopguard_core.store import schema
 from loopguard_core.store.contract import Replaced, StoreError
-from loopguard_core.store.paths import make_directory, make_file
+from loopguard_core.store.paths import file_id, logs, make_directory, make_file, remove_logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from loopguard_core.store.paths import FileId
 
     Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -50,6 +52,7 @@ class Link:
         "__weakref__",
         "_db",
         "_file",
+        "_logs",
         "_patience",
         "_pid",
         "closed",
@@ -70,7 +73,8 @@ class Link:
         self.closed = False
         self.writes = 0
         self._db: sqlite3.Connection | None = None
-        self._file = (0, 0)
+        self._file: FileId = (0, 0)
+        self._logs: tuple[FileId, ...] = ()
         self._pid = 0
         self._patience = PATIENCE
         _links[:] = [r for r in _links if r() is not None]
@@ -176,12 +180,12 @@ class Link:
         if self._db is not None:
             try:
                 stat = os.stat(self.path)
-            except OSError:
-                self._drop()
-            else:
                 if (stat.st_dev, stat.st_ino) == self._file:
                     return True
-                self._drop()
+            except OSError:
+                pass
+            self._drop()
+            remove_logs(self.path, self._logs)
         known = self._file
         self._open()
         return self._file == known
@@ -204,11 +208,11 @@ class Link:
                     f"the event store {self.path} is empty; nothing was recorded in it yet"
                 )
             sleep(0.002)
-        stat = os.stat(self.path)
-        file = (stat.st_dev, stat.st_ino)
+        file = file_id(self.path)
         if file != self._file:
             self._file = file
             self.generation += 1
+        self._logs = tuple(map(file_id, logs(self.path)))
         self._pid = os.getpid()
         self._db = db
 

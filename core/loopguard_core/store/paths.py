@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, flock
 
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    FileId = tuple[int, int]
 
 ENVIRONMENT = "LOOPGUARD_STORE"
 KEY_BYTES = 32
@@ -54,28 +57,58 @@ def make_directory(store: str) -> None:
 def make_file(store: str) -> None:
     """An empty file 0600 at *store* where there is none. Raises ``StoreError``.
 
-    A write-ahead log that a deleted store left behind belongs to nobody and goes first, under a lock on
-    the directory, so that no two processes do this at once.
+    A write-ahead log that a deleted store left behind belongs to nobody and goes first.
     """
     if os.path.exists(store):
         return
-    directory = None
     try:
-        directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
-        flock(directory, LOCK_EX)
-        if not os.path.exists(store):
-            for suffix in ("-wal", "-shm"):
-                if os.path.exists(store + suffix):
-                    os.unlink(store + suffix)
-            os.close(os.open(store, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with _alone(store):
+            if not os.path.exists(store):
+                for log in logs(store):
+                    if os.path.exists(log):
+                        os.unlink(log)
+                os.close(os.open(store, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StoreError(
             f"cannot make the event store {store}: {error.strerror}; "
             f"mend its permissions, or name another store with {ENVIRONMENT}"
         ) from None
+
+
+def logs(store: str) -> tuple[str, str]:
+    """The files that SQLite keeps beside *store*: its write-ahead log, and the index of that."""
+    return f"{store}-wal", f"{store}-shm"
+
+
+def file_id(path: str) -> FileId:
+    """Which file stands at *path*; zeros where none does."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return 0, 0
+    return stat.st_dev, stat.st_ino
+
+
+def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
+    """Remove the logs of *store* that are the *known* ones.
+
+    SQLite would play them into the file that has taken the place of the one that they belong to.
+    """
+    with suppress(OSError), _alone(store):
+        for log, which in zip(logs(store), known, strict=True):
+            if which != (0, 0) and file_id(log) == which:
+                os.unlink(log)
+
+
+@contextmanager
+def _alone(store: str) -> Iterator[None]:
+    """Under a lock on the directory, so that no two processes put the files of *store* in order."""
+    directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        flock(directory, LOCK_EX)
+        yield
     finally:
-        if directory is not None:
-            os.close(directory)
+        os.close(directory)
 
 
 def machine_key(store: str, *, create: bool = True) -> bytes:
