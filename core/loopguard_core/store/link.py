@@ -186,6 +186,7 @@ class Link:
                 pass
             self._drop()
             remove_logs(self.path, self._logs)
+            self._file = (0, 0)  # its number may be given to the next file
         known = self._file
         self._open()
         return self._file == known
@@ -242,7 +243,9 @@ class Link:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF in _BUSY
-            if busy or os.access(os.path.dirname(self.path), os.W_OK):
+            effective = os.access in os.supports_effective_ids
+            folder = os.path.dirname(self.path)
+            if busy or os.access(folder, os.W_OK, effective_ids=effective):
                 raise
             # A WAL cannot be made beside it, so nobody can be writing to it either.
             db.close()
