@@ -34,6 +34,8 @@ class MemoryStore(Store):
         self._changed = Condition()
         self._events: dict[str, list[Event]] = {}
         self._changes: dict[str, list[int]] = {}
+        self._level: dict[str, int] = {}
+        self._worst: dict[str, int] = {}
         self._once: dict[Key, Event] = {}
         self._requests: dict[str, Event] = {}
         self._numbers: dict[str, int] = {}
@@ -68,7 +70,7 @@ class MemoryStore(Store):
                     self._numbers[name] = self._last_request
                 if event.type == "request_opened":
                     self._requests[name] = stored
-            self._note_change(stored)
+            self._note_tier(stored)
             self._writes += 1
             self._changed.notify_all()
             return stored.seq
@@ -161,38 +163,26 @@ class MemoryStore(Store):
         if self._closed:
             raise StoreError("the event store in memory was closed")
 
-    def _note_change(self, event: Event) -> None:
-        """Keep where the tier changed, by the contract of ``next_change``."""
+    def _note_tier(self, event: Event) -> None:
+        """Keep how the session stands and where that changed, by the contract of ``next_change``."""
         if event.type not in rows.OF_CALL:
             return
-        changes = self._changes.setdefault(event.session, [])
-        before = self._level(event.session, event.seq - 1)
-        tier = self._tier(event)
-        if tier > before if event.type == "call_start" else tier != before:
-            changes.append(event.seq)
-
-    def _level(self, session: str, upto: int) -> int:
-        """The tier of the latest call among the first *upto* events."""
-        for event in reversed(self._events[session][:upto]):
-            if event.type == "call_end":
-                return self._tier(event)
-            if event.seq in self._changes[session]:
-                return self._tier(event)
-        return 0
-
-    def _tier(self, event: Event) -> int:
         tier = _tier(event)
+        before = self._level.get(event.session, 0)
         if event.type == "call_end":
             start = self._once.get(("call_start", event.session, event.text("call")))
             tier = max(tier, _tier(start) if start is not None else 0)
-        return tier
+        if tier > before if event.type == "call_start" else tier != before:
+            self._changes.setdefault(event.session, []).append(event.seq)
+            self._level[event.session] = tier
+        self._worst[event.session] = max(tier, self._worst.get(event.session, 0))
 
     def _session(self, name: str) -> Session:
         log = self._events[name]
         session = Session(name)
         session.seq, session.first_ts, session.last_ts = log[-1].seq, log[0].ts, log[-1].ts
         session.calls = sum(e.type == "call_start" for e in log)
-        session.worst = max(map(self._tier, log))
+        session.worst = self._worst.get(name, 0)
         session.waiting = sum(
             opened.session == name and ("request_resolved", "", request) not in self._once
             for request, opened in self._requests.items()
@@ -234,6 +224,4 @@ def _last(log: Iterable[Event], types: tuple[str, ...]) -> Event:
 
 def _tier(event: Event) -> int:
     verdict = event.data.get("verdict")
-    if event.type not in rows.OF_CALL or not isinstance(verdict, dict):
-        return 0
-    return rows.TIERS.get(str(verdict.get("tier")), 0)
+    return rows.TIERS.get(str(verdict.get("tier")), 0) if isinstance(verdict, dict) else 0
