@@ -5,8 +5,6 @@ One rule: the latest instruction that covers a call, by its position in the log,
 
 from __future__ import annotations
 
-from copy import copy
-
 from loopguard_core.verdict import tool_of
 
 TYPE_CHECKING = False
@@ -196,6 +194,8 @@ class Controls:
 
     def copy(self) -> Controls:
         """Independent controls in the same state."""
+        from copy import copy  # the agent never copies
+
         twin = Controls()
         twin.halt = copy(self.halt)
         twin.grants = [copy(g) for g in self.grants]

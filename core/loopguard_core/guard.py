@@ -8,8 +8,6 @@ the policy's counters.
 
 from __future__ import annotations
 
-from copy import copy
-
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
 from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
@@ -169,6 +167,8 @@ class Guard:
 
     def copy(self) -> Guard:
         """An independent guard in the same state."""
+        from copy import copy  # the agent never copies
+
         twin = copy(self)
         twin.policy = self.policy.copy()
         twin.controls = self.controls.copy()

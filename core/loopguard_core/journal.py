@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 
-from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.events import Event
 from loopguard_core.refusal import plain
 from loopguard_core.store.contract import Replaced, Stale, StoreError, Taken
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from loopguard_core.condition import Condition
     from loopguard_core.guard import Guard
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Ruling, Verdict
@@ -168,6 +168,8 @@ class Journal:
         return ruling
 
     def _condition(self, text: str) -> Condition:
+        from loopguard_core.condition import Condition, ConditionError  # few sessions have any
+
         try:
             return Condition(text)
         except ConditionError as error:

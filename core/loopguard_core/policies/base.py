@@ -12,8 +12,6 @@ records. The guard drives it so:
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
-
 from loopguard_core.verdict import Tier, Verdict
 
 TYPE_CHECKING = False
@@ -143,6 +141,8 @@ class Policy:
 
     def copy(self) -> Policy:
         """An independent policy in the same state."""
+        from copy import copy, deepcopy  # an agent never copies
+
         if not self.state:
             return deepcopy(self)
         twin = copy(self)

@@ -6,8 +6,6 @@ policies that count outcomes presume that each will be one more repeat.
 
 from __future__ import annotations
 
-from copy import copy
-
 
 class Flight:
     """How many calls of each signature are in flight."""
@@ -47,6 +45,6 @@ class Flight:
 
     def __copy__(self) -> Flight:
         twin = Flight()
-        twin._calls = copy(self._calls)
-        twin._counts = copy(self._counts)
+        twin._calls = dict(self._calls)
+        twin._counts = dict(self._counts)
         return twin
