@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from importlib import import_module
 
 from loopguard_core.identity import Scheme, canonical
 
@@ -102,7 +101,7 @@ def _function(options: Options, tool: str, spec: object) -> Key:
             f"match.{tool} is a function or its place as 'module:function', not {spec!r}"
         )
     try:
-        found: Any = import_module(module)
+        found: Any = __import__(module, fromlist=("",))
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # noqa: BLE001 - importing a user's module may raise anything

@@ -5,8 +5,6 @@ A policy's module is imported when it is asked for. To add one, name its module 
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from loopguard_core.policies.options import Options, PolicyError
 
 TYPE_CHECKING = False
@@ -58,7 +56,11 @@ def create(
 def describe(name: str) -> str:
     """What the policy *name* is: source, version, units and options."""
     kind = _class(name, "")
-    return import_module(kind.__module__).__doc__ or ""
+    return _module(kind.__module__).__doc__ or ""
+
+
+def _module(name: str) -> Any:
+    return __import__(name, fromlist=("",))  # importlib itself would cost more than most policies
 
 
 def _class(name: object, where: str) -> Callable[[Options], Policy]:
@@ -66,9 +68,7 @@ def _class(name: object, where: str) -> Callable[[Options], Policy]:
         known = ", ".join(POLICIES)
         raise PolicyError(f"there is no policy {name!r}; known: {known}", where)
     module, kind = POLICIES[name]
-    found: Callable[[Options], Policy] = getattr(
-        import_module(f"loopguard_core.policies.{module}"), kind
-    )
+    found: Callable[[Options], Policy] = getattr(_module(f"loopguard_core.policies.{module}"), kind)
     return found
 
 

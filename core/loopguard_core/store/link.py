@@ -10,7 +10,6 @@ import os
 import sqlite3
 from _thread import RLock
 from _weakref import ref
-from contextlib import contextmanager, suppress
 from time import perf_counter_ns, sleep
 
 from loopguard_core.store import schema
@@ -19,7 +18,7 @@ from loopguard_core.store.paths import file_id, logs, make_directory, make_file,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from loopguard_core.store.paths import FileId
@@ -106,21 +105,9 @@ class Link:
             self.writes += 1
             return cursor.lastrowid or 0 if cursor.rowcount else 0
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> _Transaction:
         """Several statements in one write transaction, or in the one that is open already."""
-        with self.lock:
-            if self._db is not None and self._db.in_transaction:
-                yield
-                return
-            self.write("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.write("COMMIT")
-            except BaseException:
-                if self._db is not None and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        return _Transaction(self)
 
     def version(self) -> tuple[int, int, int]:
         """Another value than before where anything may have been written, by whomever."""
@@ -297,19 +284,24 @@ class Link:
 
         Readers hold nothing between their reads, so a checkpoint that fails now works a moment later.
         """
-        with self.lock, suppress(sqlite3.Error, OSError, StoreError):
-            if not self.read_only and os.stat(f"{self.path}-wal").st_size > size:
-                self._fresh()
-                if self._db is not None:
-                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with self.lock:
+            try:
+                if not self.read_only and os.stat(f"{self.path}-wal").st_size > size:
+                    self._fresh()
+                    if self._db is not None:
+                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except (sqlite3.Error, OSError, StoreError):
+                pass  # somebody is in the way: later
 
     # -- letting go ------------------------------------------------------------------------------
 
     def _drop(self) -> None:
         db, self._db = self._db, None
         if db is not None:
-            with suppress(sqlite3.Error):  # a file that is gone cannot be closed better than this
+            try:
                 db.close()
+            except sqlite3.Error:
+                pass  # a file that is gone cannot be closed better than this
 
     def leave(self) -> None:
         """Let go without closing: the last one to close a file would have to write back its WAL."""
@@ -335,6 +327,41 @@ class Link:
 
 
 _inherited: list[sqlite3.Connection] = []
+
+
+class _Transaction:
+    """A write transaction of a link; nested ones belong to the outermost."""
+
+    __slots__ = ("_link", "_outermost")
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._outermost = False
+
+    def __enter__(self) -> None:
+        link = self._link
+        link.lock.acquire()
+        try:
+            if link._db is None or not link._db.in_transaction:
+                link.write("BEGIN IMMEDIATE")
+                self._outermost = True
+        except BaseException:
+            link.lock.release()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        link = self._link
+        try:
+            if not self._outermost:
+                return
+            try:
+                if kind is None:
+                    link.write("COMMIT")
+            finally:
+                if link._db is not None and link._db.in_transaction:
+                    link._db.execute("ROLLBACK")
+        finally:
+            link.lock.release()
 
 
 def _connect(place: str, uri: bool = False) -> sqlite3.Connection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from fcntl import LOCK_EX, flock
 
 from loopguard_core.store.contract import StoreError
 
@@ -105,6 +104,8 @@ def _alone(store: str) -> Iterator[None]:
     """Under a lock on the directory, so that no two processes put the files of *store* in order."""
     directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
     try:
+        from fcntl import LOCK_EX, flock  # once a machine
+
         flock(directory, LOCK_EX)
         yield
     finally:

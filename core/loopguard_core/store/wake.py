@@ -8,7 +8,6 @@ again for a moment. Under it lies a slow poll that catches whatever no hint told
 from __future__ import annotations
 
 import os
-import select
 import sys
 from time import monotonic, sleep
 
@@ -76,6 +75,8 @@ class Wake:
         return True
 
     def _hinted(self, seconds: float) -> bool:
+        import select  # only who waits needs it
+
         ready, _, _ = select.select([self._notify], [], [], seconds)
         if not ready:
             return False
