@@ -7,7 +7,6 @@ the key of the digests is fixed, and what names the machine is left out.
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 import threading
 import time as real_time
@@ -118,10 +117,10 @@ def play(session: str, agent: str, out: Path, **settings: object) -> Iterator[Pl
     """A player whose session is written to *out* when it is done. *settings* as in ``loopguard.toml``."""
     clock = Clock()
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        place = os.path.join(folder, "events.db")
-        Path(key_file(place)).write_bytes(b"sample".ljust(32, b"."))
-        os.chmod(key_file(place), 0o600)
+        place = str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "events.db")
+        key = Path(key_file(place))
+        key.touch(0o600)
+        key.write_bytes(b"sample".ljust(32, b"."))
         for module in _CLOCKED:
             stack.enter_context(patch.object(module, "time", clock))
         store = stack.enter_context(contextlib.closing(open_store(place)))

@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
-from loopguard_core.config import Config, ConfigError, load_config
+from typing import Any
+
+from loopguard_core.config import Config, ConfigError, without_functions
 from loopguard_core.events import Event
 from loopguard_core.guard import MODES, Guard
-from loopguard_core.policies import registry
-from loopguard_core.policies.options import PolicyError
 
 
 def guard_of(start: Event | None, *, unique: bool = False, config: Config | None = None) -> Guard:
     """A fresh guard as the session that began with *start* had it, else with *config* (or the defaults).
 
-    Where the settings of the session's folder cannot be read, or name another policy than the session
-    had, the policy's own defaults hold. An agent that ran without our guard was only observed: nothing
-    was stopped, whatever the policy says of it.
+    Where a start's settings cannot be read any more, the policy's own defaults hold. An agent that ran
+    without our guard was only observed: nothing was stopped, whatever the policy says of it.
     """
-    settings = config or _settings(start)
-    named = start.text("policy") if start is not None else ""
-    try:
-        if config is None and named and named != settings.policy_name:
-            names = named.split("+")
-            policy = registry.create(names if len(names) > 1 else named)
-        else:
-            policy = settings.make_policy()
-    except (ConfigError, PolicyError):
-        policy = registry.create("default")
+    settings = config or config_of(start)
     mode = start.text("mode") if start is not None else ""
     return Guard(
-        policy,
+        settings.make_policy(),
         mode=mode if mode in MODES else "observe",
         traits=settings.trait_table(),
         unique=unique,
     )
 
 
-def _settings(start: Event | None) -> Config:
-    cwd = start.text("cwd") if start is not None else ""
-    if not cwd:
+def config_of(start: Event | None) -> Config:
+    """The settings under which a session ran, as far as its start says."""
+    named = start.text("policy") if start is not None else ""
+    if start is None or not named:
         return Config()
-    try:
-        return load_config(cwd)
-    except ConfigError:
-        return Config()
+    policy: str | list[str] = named.split("+") if "+" in named else named
+    for raw in ({"policy": policy, **_settings(start)}, {"policy": policy}):
+        try:
+            config = Config(raw)
+            config.make_policy()
+        except ConfigError:
+            continue
+        return config
+    return Config()
+
+
+def _settings(start: Event) -> dict[str, Any]:
+    said = start.data.get("settings")
+    if not isinstance(said, dict):
+        return {}
+    found = {k: v for k, v in said.items() if k in ("policies", "tools") and isinstance(v, dict)}
+    if "policies" in found:
+        tables = found["policies"].items()
+        found["policies"] = {n: without_functions(t) for n, t in tables if isinstance(t, dict)}
+    return found

@@ -9,6 +9,7 @@ from typing import Any
 
 from loopguard_console.errors import Refused
 from loopguard_core.config import ENVIRONMENT, Config, ConfigError, load_config
+from loopguard_core.policies import registry
 
 
 def choose(name: str = "", options: str | None = None, file: str | None = None) -> Config:
@@ -40,6 +41,8 @@ def _settings(file: str | None) -> Config:
 def _changed(base: Config, name: str, options: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
     names = [part.strip() for part in name.split(",")] if name else []
     policy = (names[0] if len(names) == 1 else names) or base.policy
+    if policy == "default":
+        policy = registry.DEFAULT
     raw = {**base.raw, "policy": policy}
     if options is None:
         return raw, base.place

@@ -82,6 +82,14 @@ class Config:
         return Config({**self.raw, **settings}, self.place)
 
     @property
+    def recorded(self) -> dict[str, Any]:
+        """What of the settings a replay needs and a log may hold: as in the file, without own functions."""
+        names = self.policy_name.split("+")
+        policies = {n: without_functions(self.options[n]) for n in names if self.options.get(n)}
+        tools = self.raw.get("tools")
+        return {k: v for k, v in (("policies", policies), ("tools", tools)) if v}
+
+    @property
     def policy_name(self) -> str:
         """The policy as one word for a person; several are joined by ``+``."""
         names = [self.policy] if isinstance(self.policy, str) else self.policy
@@ -103,6 +111,11 @@ class Config:
     def trait_table(self) -> TraitTable:
         """What is declared of each tool, over what is known of it."""
         return TraitTable(self.tools)
+
+
+def without_functions(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy's options less those that name code, which nobody may bring in by a recording."""
+    return {k: v for k, v in options.items() if k != "match"}
 
 
 def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Config:

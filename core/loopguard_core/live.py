@@ -123,6 +123,8 @@ class LiveSession:
             "mode": config.mode,
             "config": config.digest,
         }
+        if config.recorded:
+            journal.opening["settings"] = config.recorded
         known = None
         try:
             if journal.store is None:
