@@ -183,10 +183,13 @@ def test_trap_4_a_call_that_somebody_else_denied_ends_with_its_message(tmp_path:
 
 def test_trap_6_the_same_call_again_counts_once(tmp_path: Path) -> None:
     host = Host(tmp_path, config=GRADED)
-    for _ in range(5):
+    loop(host, 1)
+    host.calls += 1
+    for _ in range(4):
         said = host.send("PreToolUse", **host._tool("cat nope"))
-        assert said.out == ""
-    assert [e.type for e in events(host)].count("call_start") == 1
+        assert said.out == "", "a deferred call comes again under its own id"
+    assert [e.type for e in events(host)].count("call_start") == 2
+    assert host.before().denied
 
 
 def test_trap_7_a_subagent_counts_for_itself_and_names_its_parent(tmp_path: Path) -> None:

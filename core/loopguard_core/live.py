@@ -307,7 +307,7 @@ class LiveSession:
             ruling = journal.start(start)
         except Taken:
             journal.catch_up()
-            ruling = journal.guard.review(call) or journal.guard.rule(start)
+            ruling = self._again(call, start)
         decision = Decision(call, tool, payload, ruling)
         decision.ids = ids
         decision.annotations = annotations
@@ -323,6 +323,14 @@ class LiveSession:
             self._named = 0
         self._named += 1
         return f"{self._names}{self._named}"
+
+    def _again(self, call: str, start: Event) -> Ruling:
+        """The ruling on a call that started before: it is judged once, unless a human stopped it since."""
+        guard = self._journal.guard
+        first = guard.ruling(call)
+        if first is not None and first.action == "run" and guard.controls.halt is None:
+            return first
+        return guard.review(call) or guard.rule(start)
 
     def _stop(self, decision: Decision, start: Event, limit: float | None) -> Ticket | None:
         """A call that may not run: ask, or refuse at once. The ticket where a human is waited for."""

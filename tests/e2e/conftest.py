@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Any:
+    """A store in the test's folder, and decisions made by other processes."""
+    from inprocess import Desk
+
+    return Desk(tmp_path)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

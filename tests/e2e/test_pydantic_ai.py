@@ -1,0 +1,174 @@
+"""pydantic-ai's agent with our capability, against a scripted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai")
+
+from inprocess import Desk
+from pydantic_ai import Agent, ModelRetry
+from pydantic_ai.exceptions import ApprovalRequired
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    RetryPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.tools import (
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+)
+
+from loopguard_core.agents.pydantic_ai import LoopGuard, TurnHalted
+
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    ran.clear()
+
+
+def read_file(path: str) -> str:
+    """Read a file."""
+    ran.append(path)
+    return f"{path}: no such file"
+
+
+class Scripted:
+    """Asks for the same call until *times* results came back since the last prompt."""
+
+    def __init__(self, times: int, tool: str = "read_file", **args: Any) -> None:
+        self.times = times
+        self.tool = tool
+        self.args = args or {"path": "nope.txt"}
+        self.seen: list[list[Any]] = []
+        self._ids = 0
+
+    def __call__(self, messages: list[Any], info: Any) -> ModelResponse:
+        self.seen.append(list(messages))
+        if len(self.results) < self.times:
+            self._ids += 1
+            part = ToolCallPart(self.tool, self.args, tool_call_id=f"call-{self._ids}")
+            return ModelResponse(parts=[part])
+        return ModelResponse(parts=[TextPart("gave up")])
+
+    @property
+    def results(self) -> list[str]:
+        """Tool results since the last prompt, as the model got them."""
+        found: list[str] = []
+        for part in self.parts:
+            if isinstance(part, UserPromptPart) and not str(part.content).startswith("[loopguard]"):
+                found = []
+            elif isinstance(part, (ToolReturnPart, RetryPromptPart)):
+                found.append(str(part.content))
+        return found
+
+    @property
+    def parts(self) -> list[Any]:
+        asked = [m for m in self.seen[-1] if isinstance(m, ModelRequest)]
+        return [part for message in asked for part in message.parts]
+
+
+def agent(
+    desk: Desk, model: Scripted, tool: Callable[..., Any] = read_file, **settings: Any
+) -> Any:
+    guard = LoopGuard(config=desk.config(**settings), store=desk.store)
+    return Agent(FunctionModel(model), tools=[tool], capabilities=[guard])
+
+
+def test_it_is_warned_blocked_and_halted(desk: Desk) -> None:
+    model = Scripted(9)
+    with pytest.raises(TurnHalted) as halted:
+        agent(desk, model).run_sync("read it")
+    first, second, third = model.results
+    assert "loopguard" not in first
+    assert "no such file" in second and "[loopguard]" in second
+    assert "not run" in third
+    assert (len(ran), halted.value.tool, halted.value.count) == (2, "read_file", 4)
+    assert desk.outcomes() == ["ok", "ok", "blocked", "blocked"]
+
+
+@pytest.mark.parametrize("word", ["approve", "modify"])
+def test_a_human_elsewhere_lets_one_call_through(desk: Desk, word: str) -> None:
+    model = Scripted(3)
+    args = [{"path": "yes.txt"}] if word == "modify" else []
+    with desk.human(word, *args):
+        agent(desk, model, unattended_wait_seconds=40).run_sync("read it")
+    assert ran[-1] == ("yes.txt" if word == "modify" else "nope.txt")
+    assert ("human changed" in model.results[-1]) is (word == "modify")
+    assert desk.outcomes() == ["ok", "ok", "ok"]
+
+
+def test_a_halt_stops_it_and_resume_frees_it(desk: Desk) -> None:
+    model = Scripted(1)
+    guarded = agent(desk, model)
+    history = guarded.run_sync("read it").all_messages()
+    session = desk.sessions()[0].session
+    desk.decide("halt", session=session, scope="session", note="wait for me")
+    with pytest.raises(TurnHalted, match="wait for me"):
+        guarded.run_sync("go on", message_history=history)
+    desk.decide("resume", session)
+    guarded.run_sync("go on", message_history=history)
+    assert len(ran) == 2
+    assert desk.outcomes() == ["ok", "blocked", "ok"], "a conversation is one session"
+
+
+def test_structured_results_stay_and_the_advice_stands_beside_them(desk: Desk) -> None:
+    def numbers() -> list[int]:
+        """Numbers."""
+        return [1, 2]
+
+    model = Scripted(2, "numbers")
+    model.args = {}
+    agent(desk, model, numbers).run_sync("count")
+    assert model.results == ["[1, 2]", "[1, 2]"]
+    assert any("[loopguard]" in str(part.content) for part in model.parts)
+
+
+def test_a_failing_tool_is_a_failed_call_with_advice(desk: Desk) -> None:
+    def broken(path: str) -> str:
+        """Break."""
+        raise ModelRetry("try another")
+
+    model = Scripted(2, "broken")
+    with pytest.raises(Exception, match="retries"):
+        agent(desk, model, broken).run_sync("break")
+    assert set(desk.outcomes()) == {"error"}
+
+
+def test_trap_6_a_deferred_call_is_not_counted_twice(desk: Desk) -> None:
+    def risky(ctx: RunContext[None], path: str) -> str:
+        """Risky."""
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired
+        ran.append(path)
+        return "done"
+
+    model = Scripted(2, "risky")
+    guard = LoopGuard(config=desk.config(), store=desk.store)
+    deferring = Agent(
+        FunctionModel(model),
+        tools=[risky],
+        capabilities=[guard],
+        output_type=[str, DeferredToolRequests],
+    )
+    run = deferring.run_sync("do it")
+    for _ in range(2):
+        results = DeferredToolResults()
+        for call in run.output.approvals:
+            results.approvals[call.tool_call_id] = True
+        run = deferring.run_sync(message_history=run.all_messages(), deferred_tool_results=results)
+    assert run.output == "gave up" and len(ran) == 2
+    events = desk.store.read(desk.sessions()[0].session)
+    assert [e.type for e in events].count("call_start") == 2
+    assert desk.outcomes() == ["ok", "ok"]
