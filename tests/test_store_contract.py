@@ -279,6 +279,38 @@ def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, p
     sqlite.close()
 
 
+def test_a_batch_is_written_whole_or_not_at_all(store: Store) -> None:
+    store.append(start("c1"))
+    with store.batch():
+        store.append(end("c1"))
+        with pytest.raises(Taken):
+            store.append(start("c1"))
+        assert store.append(Event("note", "t")) == 1
+    assert (store.last("s"), store.last("t")) == (2, 1)
+    with contextlib.suppress(KeyError), store.batch():
+        store.append(start("c2"))
+        raise KeyError
+    assert store.last("s") == 2
+    assert store.append(start("c2")) == 3
+
+
+def test_a_forgotten_session_leaves_nothing_and_names_are_not_given_again(store: Store) -> None:
+    for session in "st":
+        opened(store, "c1", session)
+        store.append(
+            Event("call_end", session, data={"call": "c1", "outcome": "ok", "result": "x" * 9_000})
+        )
+    before, weight = store.size(), store.size("s")
+    assert weight > 0
+    assert store.forget("s") == 3
+    assert (store.session("s"), store.read("s"), store.size("s")) == (None, [], 0)
+    assert [r.request for r in store.requests()] == ["R2"]
+    assert store.read("t")[-1].data["result"] == "x" * 9_000
+    assert store.size() <= before
+    assert store.forget("s") == 0
+    assert opened(store, "c1", "s") == "R3"
+
+
 def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     with pytest.raises(StoreError):

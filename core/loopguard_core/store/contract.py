@@ -243,6 +243,14 @@ class Store:
         """Process ids of consoles that are attached."""
         raise NotImplementedError
 
+    def forget(self, session: str) -> int:
+        """Remove *session* with everything that belongs to it alone; how many events that were."""
+        raise NotImplementedError
+
+    def size(self, session: str | None = None) -> int:
+        """Bytes that the store takes, or those that the events of *session* do."""
+        raise NotImplementedError
+
     def tidy(self) -> None:
         """Do what would cost a call too much: cheap where nothing is to be done. Never raises."""
 

@@ -96,14 +96,23 @@ class Link:
         not the one that was written to before; then nothing was written.
         """
         with self.lock:
-            if not self._fresh():
-                raise Replaced(
-                    f"the event store {self.path} was deleted or replaced; "
-                    "a new one is in use from here on"
-                )
-            cursor = self._run(sql, parameters)
-            self.writes += 1
+            cursor = self._write(sql, parameters)
             return cursor.lastrowid or 0 if cursor.rowcount else 0
+
+    def change(self, sql: str, parameters: Parameters = ()) -> int:
+        """The same; how many rows it changed."""
+        with self.lock:
+            return self._write(sql, parameters).rowcount
+
+    def _write(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
+        if not self._fresh():
+            raise Replaced(
+                f"the event store {self.path} was deleted or replaced; "
+                "a new one is in use from here on"
+            )
+        cursor = self._run(sql, parameters)
+        self.writes += 1
+        return cursor
 
     def transaction(self) -> _Transaction:
         """Several statements in one write transaction, or in the one that is open already."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from copy import deepcopy
 from threading import Condition, get_ident
 
-from loopguard_core.events import Event
+from loopguard_core.events import Event, encode
 from loopguard_core.store import records, rows
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
@@ -20,7 +22,7 @@ from loopguard_core.store.contract import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     Key = tuple[str, str, str]
 
@@ -155,6 +157,34 @@ class MemoryStore(Store):
             self._check()
             fresh = self._beaten is not None and self._beaten > now - ATTACHED_SECONDS
             return [os.getpid()] if fresh else []
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        with self._changed:
+            names = [n for n, v in vars(self).items() if isinstance(v, (dict, int))]
+            before = deepcopy({n: getattr(self, n) for n in names})
+            try:
+                yield
+            except BaseException:
+                vars(self).update(before)
+                raise
+
+    def forget(self, session: str) -> int:
+        with self._changed:
+            self._check()
+            gone = self._events.pop(session, [])
+            self._once = {k: e for k, e in self._once.items() if e.session != session}
+            self._requests = {k: e for k, e in self._requests.items() if e.session != session}
+            self._changes.pop(session, None)
+            self._level.pop(session, None)
+            self._worst.pop(session, None)
+            return len(gone)
+
+    def size(self, session: str | None = None) -> int:
+        with self._changed:
+            self._check()
+            logs = self._events.values() if session is None else [self._events.get(session, [])]
+            return sum(len(encode(event)) for log in logs for event in log)
 
     def close(self) -> None:
         self._closed = True

@@ -61,6 +61,7 @@ CREATE TABLE event (
 );
 CREATE UNIQUE INDEX event_call ON event (sid, call, type) WHERE call IS NOT NULL;
 CREATE UNIQUE INDEX event_request ON event (request, type) WHERE request IS NOT NULL;
+CREATE INDEX event_large ON event (large) WHERE large IS NOT NULL;
 CREATE INDEX event_mark ON event (sid, mark) WHERE mark IS NOT NULL;
 
 CREATE TABLE request (
