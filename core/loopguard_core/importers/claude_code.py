@@ -229,24 +229,31 @@ class _Reader:
         if record.get("type") == "assistant":
             yield from self._assistant(track, message, content, ts)
             return
-        answers = [
-            b for b in array(content) if isinstance(b, dict) and b.get("type") == "tool_result"
-        ]
-        for block in answers:
-            yield from self._result(track, record, block, ts)
-        text = text_of(content)
-        if text.startswith(_INTERRUPTED):
-            yield from track.end_open("cancelled", ts)
-        elif not answers:
-            yield from self._said(track, record, text, ts, child)
+        answered = False
+        if isinstance(content, list):
+            for block in content:
+                if isinstance(block, dict) and block.get("type") == "tool_result":
+                    answered = True
+                    yield from self._result(track, record, block, ts)
+            if answered and len(content) > 1:
+                content = [b for b in content if obj(b).get("type") == "text"]
+                answered = not text_of(content).startswith(_INTERRUPTED)
+        if not answered:
+            text = text_of(content)
+            if text.startswith(_INTERRUPTED):
+                yield from track.end_open("cancelled", ts)
+            else:
+                yield from self._said(track, record, text, ts, child)
 
     def _assistant(
         self, track: Track, message: dict[str, Any], content: object, ts: float | None
     ) -> Iterator[Event]:
-        blocks = array(content)
-        for block in blocks:
-            block = obj(block)
-            if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        said = [content] if isinstance(content, str) else []
+        for block in map(obj, array(content)):
+            kind = string(block.get("type"))
+            if kind == "text":
+                said.append(string(block.get("text")))
+            elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
                 yield from track.call(
                     string(block.get("id")),
                     string(block.get("name")) or "unknown",
@@ -254,15 +261,15 @@ class _Reader:
                     message=string(message.get("id")),
                     ts=ts,
                 )
-            elif string(block.get("type")).endswith("_tool_result"):
+            elif kind.endswith("_tool_result"):
                 yield from track.end(
                     string(block.get("tool_use_id")),
                     "error" if block.get("is_error") else "ok",
                     result=result_of(block.get("content")),
                     ts=ts,
                 )
-        text = text_of([b for b in blocks if obj(b).get("type") == "text"] or content)
-        if text.strip():
+        text = "\n".join(said)
+        if text and not text.isspace():
             yield track.event("assistant_text", ts, text=text)
 
     def _result(

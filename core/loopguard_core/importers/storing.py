@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, ExactScheme, Payload
-from loopguard_core.store.contract import Taken
 from loopguard_core.traits import UNKNOWN
 
 TYPE_CHECKING = False
@@ -97,15 +96,9 @@ class StoreWriter:
         """Write what is waiting."""
         if not self._batch:
             return
-        written = 0
-        with self._store.batch():
-            for event in self._batch:
-                try:
-                    self._store.append(event)
-                    written += 1
-                except Taken:  # a recording written by hand may name a call twice
-                    self.result.repeated += 1
+        written = self._store.extend(self._batch)
         self.result.added += written
+        self.result.repeated += len(self._batch) - written
         self._batch.clear()
 
     def _compare(self, event: Event, place: _Place) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from loopguard_core.events import Event
 
@@ -168,10 +167,11 @@ class Store:
         """
         raise NotImplementedError
 
-    def batch(self) -> AbstractContextManager[None]:
-        """Appends inside become one transaction: all of them or none, and much cheaper each.
+    def extend(self, events: Sequence[Event]) -> int:
+        """Append many recorded events in one transaction, much cheaper each; how many were appended.
 
-        Others cannot write meanwhile, so it is for a short while only.
+        Those that exist once and are there already are passed over. Others cannot write meanwhile, so
+        some hundreds at a time are enough.
         """
         raise NotImplementedError
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from _thread import _local
+from contextlib import suppress
 
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
 from loopguard_core.redact import Redaction, Redactor
-from loopguard_core.store import records, rows, schema
+from loopguard_core.store import bulk, records, rows, schema
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
     Request,
@@ -25,7 +26,7 @@ from loopguard_core.store.wake import Wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
     from typing import Any
 
 _SID = "(SELECT id FROM session WHERE name = ?)"
@@ -152,8 +153,23 @@ class SqliteStore(Store):
             key = self._insert(kind, session, event.ts, expect, row)
         return key & schema.MASK
 
-    def batch(self) -> AbstractContextManager[None]:
-        return self._link.transaction()
+    def extend(self, events: Sequence[Event]) -> int:
+        plain = not self._has_secret_tool and not any(e.type in rows.OF_REQUEST for e in events)
+        if plain and all(e.session for e in events):
+            packed = [(e, rows.pack(e, self._redactor, self._limit)) for e in events]
+            try:
+                with self._link.transaction():
+                    bulk.insert(self._link, packed)
+                return len(events)
+            except sqlite3.IntegrityError:
+                pass  # one of them is there already: one by one, then
+        appended = 0
+        with self._link.transaction():
+            for event in events:
+                with suppress(Taken):
+                    self.append(event)
+                    appended += 1
+        return appended
 
     def _insert(
         self, kind: str, session: str, ts: float | None, expect: int | None, row: rows.Row
