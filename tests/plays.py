@@ -10,7 +10,7 @@ from loopguard_core.policies import registry
 from loopguard_core.verdict import Ruling, Verdict
 
 
-def fresh(policy: str = "graded", mode: str = "ask", **options: Any) -> Guard:
+def fresh(policy: str | list[str] = "graded", mode: str = "ask", **options: Any) -> Guard:
     """A guard in its first state. ``graded``: warn on the 2nd, block on the 3rd, halt on the 4th."""
     return Guard(registry.create(policy, options), mode=mode)
 

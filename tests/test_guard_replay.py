@@ -50,7 +50,11 @@ scripts = st.lists(st.one_of(calls, calls, calls, humans), max_size=40)
 
 
 def play(guard: Guard, script: list[tuple[Any, ...]]) -> list[Event]:
-    session = Play(guard)
+    return perform(Play(guard), script)
+
+
+def perform(session: Play, script: list[tuple[Any, ...]]) -> list[Event]:
+    """Act *script* out; the whole log."""
     for step in script:
         kind = step[0]
         if kind == "call":

@@ -198,12 +198,17 @@ def _parse(path: str, content: bytes) -> dict[str, Any]:
 
 
 def _cache_file(content: bytes, path: str, environ: Mapping[str, str]) -> str:
-    state = environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(state):
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
     kind = b"p" if os.path.basename(path) == "pyproject.toml" else b"l"
     name = blake2b(kind + content, digest_size=12).hexdigest()
-    return os.path.join(state, "loopguard", "config", f"{name}.json")
+    return os.path.join(state_folder(environ), "config", f"{name}.json")
+
+
+def state_folder(environ: Mapping[str, str] | None = None) -> str:
+    """Where what can be made again is kept: ``loopguard`` in the person's state directory."""
+    state = (os.environ if environ is None else environ).get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(state, "loopguard")
 
 
 def _keep(path: str, section: Mapping[str, Any]) -> None:

@@ -181,6 +181,33 @@ class Guard:
         twin._ruled = None
         return twin
 
+    def dump(self) -> dict[str, Any]:
+        """The state in plain containers, without payloads. Raises ``Unfreezable`` where it cannot be."""
+        from loopguard_core.freezing import attributes, freeze
+
+        state = {name: freeze(getattr(self, name)) for name in _STATE}
+        state["open"] = [
+            (freeze(o.call), o.hit, freeze(o.ruling), o.spoken, o.request)
+            for o in self._open.values()
+        ]
+        members = getattr(self.policy, "members", ())
+        state["policies"] = [attributes(p, private=True) for p in (self.policy, *members)]
+        return state
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over a state that ``dump`` gave, of a guard with the same policy and settings."""
+        from loopguard_core.freezing import set_attributes, thaw
+
+        for name in _STATE:
+            setattr(self, name, thaw(state[name]))
+        for call, hit, ruling, spoken, request in state["open"]:
+            opened = _Open(thaw(call), Payload(None, self.digester), hit, thaw(ruling), spoken)
+            opened.request = request
+            self._open[opened.call.call] = opened
+        members = getattr(self.policy, "members", ())
+        for policy, own in zip((self.policy, *members), state["policies"], strict=True):
+            set_attributes(policy, own)
+
     def _judge(self, event: Event) -> _Open:
         call, args = self._call(event)
         hit = event.text("breakpoint")
@@ -458,6 +485,20 @@ class Guard:
     def _breakpoint(self, event: Event) -> None:
         self.controls.set_breakpoint(event.seq, event.data)
 
+
+_STATE = (
+    "mode",
+    "seq",
+    "turns",
+    "controls",
+    "latch",
+    "_requests",
+    "_unanswered",
+    "_results",
+    "_spoken",
+    "_seen",
+    "_last_ts",
+)
 
 _HANDLERS = {
     "call_start": Guard._call_start,

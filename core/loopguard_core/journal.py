@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from loopguard_core.checkpoint import Checkpoint
     from loopguard_core.condition import Condition
     from loopguard_core.guard import Guard
     from loopguard_core.store.contract import Store
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 #: types after which a waiting call is looked at again
 WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
 
+#: events after which a checkpoint is worth the writing
+EVERY = 64
 _TRIES = 20
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
@@ -85,6 +88,7 @@ class Journal:
         self._begun = False
         self.guard = fresh()
         self.opening: dict[str, Any] = {}
+        self.checkpoint: Checkpoint | None = None
         self.word: Event | None = None
         self.dropped = 0
         self.failure = ""
@@ -110,14 +114,36 @@ class Journal:
         store = self._usable()
         if store is None:
             return False
-        guard = self._fresh()
         try:
-            self.word = rebuild(guard, store, self.session, time.time()) or self.word
+            self.guard = self._rebuilt(store)
         except StoreError as error:
             self.fail(error)
             return False
-        self.guard = guard
         return True
+
+    def _rebuilt(self, store: Store) -> Guard:
+        guard = self._fresh()
+        kept = self.checkpoint
+        if kept is not None and kept.load(guard):
+            for event in store.read(self.session, after=guard.seq, payloads=False):
+                guard.apply(event)
+                if event.type in WORDS:
+                    self.word = event
+            return guard
+        if guard.seq:  # a checkpoint that could not be taken over in full
+            guard = self._fresh()
+        self.word = rebuild(guard, store, self.session, time.time()) or self.word
+        return guard
+
+    def keep(self) -> None:
+        """Keep a checkpoint, where one is kept and it is worth it."""
+        kept = self.checkpoint
+        if kept is None or self.failure or self._lossy or self.guard.seq - kept.seq < EVERY:
+            return
+        try:
+            kept.save(self.guard)
+        except StoreError as error:
+            self.fail(error)
 
     def start(self, event: Event) -> Ruling:
         """Judge a ``call_start``, append it with its verdict, and fold it in.

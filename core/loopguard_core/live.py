@@ -13,6 +13,8 @@ from _thread import RLock
 from _weakref import ref
 
 from loopguard_core import refusal
+from loopguard_core.checkpoint import Checkpoint
+from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, Decision
 from loopguard_core.events import portable
 from loopguard_core.guard import Guard
@@ -83,7 +85,8 @@ class LiveSession:
         self._named_by, self._names, self._named = 0, "", 0
         policies = [config.make_policy()]
         traits = config.trait_table()
-        digester = self._digester = Digester(self._key(store))
+        key = self._key(store)
+        digester = self._digester = Digester(key)
 
         def fresh() -> Guard:
             policy = policies.pop() if policies else config.make_policy()
@@ -91,6 +94,10 @@ class LiveSession:
 
         self._journal = Journal(session, store, fresh, say, None if store else self._open)
         self._waiting = Waiting(self._journal, self._lock, config)
+        if attach and store is not None:
+            self._journal.checkpoint = Checkpoint(
+                os.path.join(state_folder(), "guards"), key, store, session, config.digest
+            )
         self._begin(cwd, pid, resumed, attach)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
@@ -189,6 +196,7 @@ class LiveSession:
                 answer = self._wait(ticket)
                 with self._lock:
                     self._settle(decision, ticket, answer)
+            self._journal.keep()
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         decision.began = time.monotonic()
@@ -266,6 +274,8 @@ class LiveSession:
             return
         self._ended = True
         self._record("session_end", {"reason": reason})
+        if self._journal.checkpoint is not None:
+            self._journal.checkpoint.remove()
         if self._owns_store and self._journal.store is not None:
             self._journal.store.close()
 

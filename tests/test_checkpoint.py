@@ -1,0 +1,150 @@
+"""A guard from a checkpoint is the guard that lived, and a checkpoint that does not fit is not used."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from loopguard_core.config import Config
+from loopguard_core.events import decode, encode
+from loopguard_core.freezing import Unfreezable, freeze, thaw
+from loopguard_core.live import LiveSession
+from loopguard_core.policies import registry
+from loopguard_core.store.contract import Store
+from loopguard_core.verdict import Tier, Verdict
+from plays import Play, fresh
+from sessions import GRADED, call, store_in
+from test_guard_replay import perform, scripts, state
+
+MANY = 200
+
+
+@pytest.mark.parametrize("policy", [*registry.names(), "nous+dsh"])
+@given(script=scripts)
+@settings(max_examples=25, deadline=None)
+def test_a_guard_that_was_kept_is_the_guard_that_lived(
+    policy: str, script: list[tuple[Any, ...]]
+) -> None:
+    def made() -> Any:
+        return fresh(policy.split("+") if "+" in policy else policy)
+
+    session = Play(made())
+    log = list(perform(session, script))
+    again = made()
+    again.load(session.guard.dump())
+    assert state(again) == state(session.guard)
+    for event in perform(session, script[::-1])[len(log) :]:
+        copy = decode(encode(event))
+        verdict = again.apply(copy)
+        assert (None if verdict is None else verdict.to_json()) == copy.data.get("verdict")
+
+
+def test_objects_and_containers_come_back() -> None:
+    value = {
+        "a": (1, 2.5, None, True),
+        "d": deque(["x"], maxlen=3),
+        "s": {("t", 1)},
+        "v": Verdict(Tier.BLOCK, "p", count=3),
+        "t": Tier.HALT,
+    }
+    again = thaw(freeze(value))
+    assert again == value
+    assert type(again["t"]) is Tier
+    assert again["d"].maxlen == 3
+
+
+def test_only_our_own_classes_are_frozen_or_made() -> None:
+    for foreign in (Path("x"), print, object(), lambda: 1):
+        with pytest.raises(Unfreezable):
+            freeze(foreign)
+    for name in ("os:system", "loopguard_core.events:json", "loopguard_core.events:dump", "x"):
+        with pytest.raises(Unfreezable):
+            thaw((..., name, {}))
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return store_in(tmp_path)
+
+
+def attached(store: Store, **settings: Any) -> LiveSession:
+    """What a hook process makes of the session for one call."""
+    config = Config({**GRADED, "mode": "observe", **settings})
+    return LiveSession(config, "s", store=store, attach=True, say=print)
+
+
+def kept(store: Store) -> Path:
+    (path,) = (Path(store.place).parent / "state" / "loopguard" / "guards").iterdir()
+    return path
+
+
+def reads(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each read of the session gives from here on."""
+    counts: list[int] = []
+    real = store.read
+
+    def read(*args: Any, **kwargs: Any) -> Any:
+        found = real(*args, **kwargs)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(store, "read", read)
+    return counts
+
+
+def test_a_process_for_one_call_reads_only_what_is_new(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attached(store)
+    for n in range(MANY):
+        call(attached(store), args=n)
+    counts = reads(store, monkeypatch)
+    decision = call(attached(store), args=MANY - 1)
+    assert decision.ruling.verdict.count == 2
+    assert max(counts) < 130
+    assert kept(store).stat().st_mode & 0o777 == 0o600
+    assert kept(store).parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other settings", "older log"])
+def test_a_checkpoint_that_does_not_fit_is_not_used(
+    store: Store, tmp_path: Path, damage: str
+) -> None:
+    attached(store)
+    for n in range(40):
+        call(attached(store), args=n)
+    path = kept(store)
+    content = path.read_bytes()
+    more: dict[str, Any] = {}
+    if damage == "cut":
+        path.write_bytes(content[:-20])
+    elif damage == "changed":
+        path.write_bytes(content[:-20] + b"x" + content[-19:])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "other settings":
+        more = {"policies": {"graded": {"warn_at": 3, "block_at": 4, "halt_at": 5}}}
+    else:
+        store.close()
+        for old in tmp_path.glob("events.db*"):
+            old.unlink()
+        store = store_in(tmp_path)
+        attached(store)
+        call(attached(store), args=39)
+        call(attached(store), args=39)
+    last = call(attached(store, **more), args=39).ruling.verdict
+    assert last.count == (3 if damage == "older log" else 2)
+
+
+def test_the_end_of_a_session_takes_its_checkpoint_away(store: Store) -> None:
+    attached(store)
+    for n in range(40):
+        call(attached(store), args=n)
+    path = kept(store)
+    attached(store).end()
+    assert not path.exists()
