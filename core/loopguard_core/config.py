@@ -20,12 +20,12 @@ from loopguard_core.traits import Traits, TraitTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from loopguard_core.policies.base import Policy
 
-__all__ = ["Config", "ConfigError", "find", "load_config"]
+__all__ = ["Config", "ConfigError", "find", "load_config", "load_or_default"]
 
 MODES = ("observe", "ask", "enforce")
 #: what happens to a stopped call when nobody answers: it is refused, waits on, or runs
@@ -125,6 +125,21 @@ def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Conf
     if not place:
         return Config()
     return Config(_section(place, env), place)
+
+
+def load_or_default(cwd: str, say: Callable[[str], None]) -> Config:
+    """As ``load_config``, for an agent that must not fall over its guard's file.
+
+    A file that is wrong is told to *say*, and the defaults hold.
+    """
+    try:
+        config = load_config(cwd)
+        config.make_policy()
+        config.trait_table()
+    except ConfigError as error:
+        say(f"{error}; the defaults hold until this is mended")
+        return Config()
+    return config
 
 
 def find(cwd: str, environ: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ import os
 from atexit import register, unregister
 from collections import deque
 
-from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
@@ -260,10 +260,5 @@ class _Inputs:
 
 
 def _configure(cwd: str, settings: Mapping[str, Any], say: Callable[[str], None]) -> Config:
-    try:
-        config = load_config(cwd)
-        config.make_policy()
-    except ConfigError as error:
-        say(f"{error}; the defaults hold until this is mended")
-        config = Config()
+    config = load_or_default(cwd, say)
     return config.changed(**settings) if settings else config
