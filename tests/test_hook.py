@@ -260,3 +260,18 @@ def test_it_imports_nothing_but_the_standard_library_and_its_own_adapter() -> No
         check=True,
     )
     assert done.stdout == "[] []\nFalse\n"
+
+
+def test_digests_are_the_same_with_and_without_openssl() -> None:
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "if sys.argv[2]: import hashlib\n"
+        "from loopguard_core.hashing import blake2b\n"
+        "from loopguard_core.identity import Digester\n"
+        "print('_hashlib' in sys.modules, Digester(b'key')('text' * 2000), Digester()(''))\n"
+        "print(blake2b(b'text', digest_size=16).hexdigest())"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])]
+    lean, full = (subprocess.check_output([*argv, with_openssl]) for with_openssl in ("", "x"))
+    assert lean.startswith(b"False") and full.startswith(b"True")
+    assert lean.split()[1:] == full.split()[1:]

@@ -8,9 +8,9 @@ was parsed is kept as JSON under the digest of the file's bytes, in the state di
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 
 from loopguard_core.events import dump, load
+from loopguard_core.hashing import blake2b
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.processes import here

@@ -9,8 +9,8 @@ window strip, grants "until the result changes" and the console's colours stand 
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 
+from loopguard_core.hashing import sha256
 from loopguard_core.spelling import encoder, spell
 
 TYPE_CHECKING = False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
+from loopguard_core.hashing import sha256
 from loopguard_core.identity import Scheme, canonical
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from hashlib import blake2b
 
 from loopguard_core.events import Event, dump, load
+from loopguard_core.hashing import blake2b
 from loopguard_core.store import schema
 from loopguard_core.store.contract import STANDING
 
