@@ -61,3 +61,17 @@ def test_a_denial_holds_for_the_turn_and_reaches_the_model_as_the_result(tmp_pat
         assert again.ruling.verdict.count == denied.ruling.verdict.count + 1, "and counted"
         live.turn("try it again")
         assert call(live).run
+
+
+def test_a_result_that_halts_the_turn_says_so_and_the_next_call_is_stopped(tmp_path: Path) -> None:
+    options = {"hermes": {"hard_stop_enabled": True, "same_tool_failure_halt_after": 2}}
+    with session(store_in(tmp_path), policy="hermes", policies=options) as live:
+        for n in range(2):
+            decision = live.before("bash", n)
+            assert decision.run
+            assert not decision.ends_turn
+            advice = live.after(decision, f"no {n}", outcome="error")
+        assert decision.ends_turn
+        assert "Stop calling tools" in advice
+        stopped = call(live, "read", "x")
+        assert (stopped.run, stopped.ends_turn) == (False, True)

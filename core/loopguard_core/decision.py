@@ -22,7 +22,7 @@ class Decision:
 
     ``run``: it runs, with ``args`` (``modified``: a human changed them). ``message``: where it does not
     run, what the model gets instead of a result; else what it is told beside it, or empty. ``ends_turn``:
-    the turn is halted, an author's loop should stop. ``request`` names the request that was opened.
+    the turn is halted, an author's loop should stop; on a call that ran it is set once its result is known. ``request`` names the request that was opened.
     """
 
     __slots__ = (

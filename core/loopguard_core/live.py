@@ -449,6 +449,9 @@ class LiveSession:
                 verdict = self._journal.finish(self._journal.event("call_end", end))
             except Taken:
                 return ""
+        latch = self.guard.latch
+        if verdict is not None and latch is not None and latch.verdict is verdict:
+            decision.ends_turn = True
         return self._advice(decision, verdict)
 
     def _advice(self, decision: Decision, verdict: Verdict | None) -> str:
