@@ -139,3 +139,16 @@ def test_the_usual_places_are_searched_newest_first(tmp_path: Path) -> None:
     answer = console("import", "--find", "--json", env=env)
     listed = [json.loads(line)["file"] for line in answer.stdout.splitlines()]
     assert listed == [str(f.path) for f in found]
+
+
+def test_open_without_a_target_says_what_to_name_where_nobody_can_choose(tmp_path: Path) -> None:
+    env = environment(LOOPGUARD_STORE=str(tmp_path / "events.db"), HOME=str(tmp_path))
+    empty = console("open", env=env)
+    assert (empty.returncode, b"no transcript lies" in empty.stderr) == (2, True)
+    transcript = tmp_path / ".claude" / "projects" / "-w" / "one.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes((DATA / "claude_code.jsonl").read_bytes())
+    answer = console("open", env=env)
+    assert (answer.returncode, b"import --find" in answer.stderr) == (2, True)
+    listed = console("import", "--find", env=env)
+    assert str(transcript).encode() in listed.stdout

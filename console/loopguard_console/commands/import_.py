@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 
 import click
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.inputs import open_inputs
-from loopguard_console.output import emit, json_option, remark, say, table
+from loopguard_console.offering import listed
+from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import measured
 from loopguard_console.stores import Options, place_of
 from loopguard_core.config import load_config
@@ -131,21 +131,6 @@ def _list(found: list[Found], everything: bool, as_json: bool) -> None:
         remark("no transcripts in the usual places; name a file instead")
         return
     shown = found if everything else found[:_LISTED]
-    table(("changed", "agent", "size", "file"), (cells(one) for one in shown), right=(2,))
+    listed(shown)
     if len(shown) < len(found):
         remark(f"{len(found) - len(shown)} older ones are not shown; --all shows them")
-
-
-def cells(one: Found) -> list[str]:
-    """When, whose, how large and where, for a list."""
-    changed = dt.datetime.fromtimestamp(one.changed).strftime("%Y-%m-%d %H:%M")
-    return [changed, one.agent, _size(one.size), str(one.path)]
-
-
-def _size(count: int) -> str:
-    amount = float(count)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"

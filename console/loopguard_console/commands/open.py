@@ -9,6 +9,7 @@ import click
 
 from loopguard_console.chains import call_json, recordings_of
 from loopguard_console.inputs import open_inputs, read_events
+from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
@@ -17,7 +18,7 @@ from loopguard_core.events import Event
 
 
 @click.command(name="open")
-@click.argument("target", metavar="PATH|SESSION")
+@click.argument("target", metavar="[PATH|SESSION]", default="")
 @click.option("--policy", "name", default="", help="Judge every call anew with this policy.")
 @click.option("--options", "given", metavar="JSON", help="Options of that policy, as JSON.")
 @click.option("--config", metavar="FILE", help="Take policy, options and tools from FILE.")
@@ -36,8 +37,10 @@ def open_recording(
     """Step through a recording: the calls, the counters and the verdicts at every step.
 
     The target is a recording, a transcript of a known agent, a folder of them, - for standard input, or
-    a session of the store. With --json the calls are printed instead, one object a line.
+    a session of the store. With --json the calls are printed instead, one object a line. Without a target
+    the newest transcripts in the agents' usual places are offered.
     """
+    target = target or choose_found()
     anew = bool(name or given or config)
     settings = choose(name, given, config) if anew else None
     events: Iterable[Event]
