@@ -140,6 +140,8 @@ def test_requests_get_short_names_unique_in_the_store(store: Store) -> None:
     )
     assert opened(store, "c4") == "R42"
     assert [r.request for r in store.requests(session="s")] == ["R1", "R3", "R41", "R42"]
+    assert [r.request for r in store.requests(session="s", limit=2)] == ["R41", "R42"]
+    assert store.requests(limit=0) == []
 
 
 def test_a_request_is_resolved_once_and_the_second_is_told(store: Store) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LATE_SECONDS = 600.0
 
+#: how many of the newest requests are looked at for those that may still be approved
+_LATEST = 200
+
 #: ends of a request that nobody decided: an approval may still come
 UNDECIDED = ("expired", "orphaned")
 
@@ -51,15 +54,15 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
     at = time.time() if now is None else now
     sweep(store)
     shown, granted = [], {}
-    for asked in store.requests():
-        if asked.resolution == "expired" and at < late_until(asked, at):
+    for asked in store.requests(limit=_LATEST):
+        if asked.resolution in UNDECIDED and at < late_until(asked, at):
             if asked.session not in granted:
                 granted[asked.session] = _approved_late(store, asked.session)
             if asked.request not in granted[asked.session]:
                 shown.append(asked)
-        elif not asked.resolution:
-            shown.append(asked)
-    return shown
+    return sorted(
+        [*shown, *store.requests(pending=True)], key=lambda r: (r.opened_ts or 0.0, r.seq)
+    )
 
 
 def late_until(asked: Request, now: float) -> float:

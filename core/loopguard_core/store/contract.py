@@ -220,8 +220,13 @@ class Store:
         """One session, or None."""
         raise NotImplementedError
 
-    def requests(self, *, session: str = "", pending: bool = False) -> list[Request]:
-        """Requests, the newest last; only those of *session* where given, only unresolved if *pending*."""
+    def requests(
+        self, *, session: str = "", pending: bool = False, limit: int | None = None
+    ) -> list[Request]:
+        """Requests, the newest last; only those of *session* where given, only unresolved if *pending*.
+
+        With *limit*, the newest so many.
+        """
         raise NotImplementedError
 
     def request(self, request: str) -> Request | None:

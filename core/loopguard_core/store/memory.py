@@ -121,18 +121,21 @@ class MemoryStore(Store):
             self._check()
             return self._session(session) if session in self._events else None
 
-    def requests(self, *, session: str = "", pending: bool = False) -> list[Request]:
+    def requests(
+        self, *, session: str = "", pending: bool = False, limit: int | None = None
+    ) -> list[Request]:
         with self._changed:
             self._check()
             found = [
                 self._request(name)
                 for name in sorted(self._requests, key=self._numbers.__getitem__)
             ]
-        return [
+        wanted = [
             r
             for r in found
             if (not session or r.session == session) and not (pending and r.resolution)
         ]
+        return wanted if limit is None else wanted[max(0, len(wanted) - limit) :]
 
     def request(self, request: str) -> Request | None:
         with self._changed:

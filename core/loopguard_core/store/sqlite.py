@@ -310,15 +310,19 @@ class SqliteStore(Store):
         found = self._link.rows(f"{_SESSIONS} WHERE s.name = ?", (rows.column(session),))
         return _session(found[0]) if found else None
 
-    def requests(self, *, session: str = "", pending: bool = False) -> list[Request]:
-        where, values = ["1"], []
+    def requests(
+        self, *, session: str = "", pending: bool = False, limit: int | None = None
+    ) -> list[Request]:
+        where: list[str] = ["1"]
+        values: list[Any] = []
         if session:
             where.append(f"r.sid = {_SID}")
             values.append(rows.column(session))
         if pending:
             where.append(schema.WAITING)
-        found = self._link.rows(f"{_REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n", values)
-        return [self._request(*row) for row in found]
+        newest = f"{_REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n DESC LIMIT ?"
+        found = self._link.rows(newest, [*values, -1 if limit is None else limit])
+        return [self._request(*row) for row in reversed(found)]
 
     def request(self, request: str) -> Request | None:
         found = self._link.rows(f"{_REQUESTS} WHERE r.name = ?", (rows.column(request),))
