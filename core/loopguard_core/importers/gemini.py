@@ -67,11 +67,20 @@ class Gemini(Importer):
             when(about.get("startTime")),
             agent="gemini-cli",
             format="gemini",
-            parent=string(about.get("parentSessionId")),
+            parent=_parent(about, source),
             project=string(about.get("projectHash")),
         )
         child = about.get("kind") == "subagent"
         yield from _Chat(track, report, messages, child).events()
+
+
+def _parent(about: dict[str, Any], source: Source) -> str:
+    """Whose subagent it is: said, or by the folder that is named after the parent."""
+    said = string(about.get("parentSessionId"))
+    if said or about.get("kind") != "subagent" or source.path is None:
+        return said
+    folder = source.path.parent
+    return folder.name if folder.parent.name == "chats" else ""
 
 
 def _gather(source: Source, report: Report) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -93,16 +102,15 @@ def _gather(source: Source, report: Report) -> tuple[dict[str, Any], list[dict[s
         elif "$rewindTo" in record:
             ids = list(messages)
             target = string(record["$rewindTo"])
-            if target in messages:
-                for gone in ids[ids.index(target) :]:
-                    del messages[gone]
+            for gone in ids[ids.index(target) if target in messages else 0 :]:
+                del messages[gone]
         elif "type" in record:
             key = string(record.get("id")) or f"line-{number}"
             if key in messages:
                 report.duplicates += 1
             messages[key] = record
         elif "sessionId" in record:
-            about = {**record, **about}
+            about = {**{k: v for k, v in record.items() if k != "messages"}, **about}
         else:
             report.skip(",".join(list(record)[:3]), number)
     return about, list(messages.values())

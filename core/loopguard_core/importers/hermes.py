@@ -10,12 +10,14 @@ import re
 
 from loopguard_core.importers.base import Closed, Importer, array, obj, string, text_of, when
 from loopguard_core.importers.chat import Chat
+from loopguard_core.importers.database import rows
 from loopguard_core.importers.reading import arguments, foreign, parsed, whole
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any
 
     from loopguard_core.events import Event
@@ -29,6 +31,7 @@ _GUARD = re.compile(
 _DENIED = re.compile(r"BLOCKED: (?:User denied|Command denied|The user)|User denied")
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.S)
 _RESPONSE = re.compile(r"<tool_response>\s*(.*?)\s*(?:</tool_response>|\Z)", re.S)
+_JSON_MARK = "\0json:"
 _TIERS = {"warn": "warn", "block": "block", "halt": "halt"}
 
 
@@ -39,6 +42,8 @@ class Hermes(Importer):
     title = "hermes-agent"
 
     def sniff(self, head: Head) -> float:
+        if {"sessions", "messages"} <= head.tables:
+            return 0.8
         for record in head.objects:
             turns = array(record.get("conversations"))
             if turns and {"from", "value"} <= obj(turns[0]).keys():
@@ -54,6 +59,10 @@ class Hermes(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
+        if source.head.kind == "sqlite":
+            assert source.path is not None
+            yield from _database(source.path, report)
+            return
         name = source.name_session()
         loose: Chat | None = None
         index = 0
@@ -79,10 +88,19 @@ class Hermes(Importer):
             yield from loose.track.finish()
 
 
+def _database(path: Path, report: Report) -> Iterator[Event]:
+    """The sessions of a ``state.db``, whose columns are those of an export."""
+    for session in rows(path, "SELECT * FROM sessions ORDER BY started_at, id"):
+        messages = rows(
+            path, "SELECT * FROM messages WHERE session_id = ? ORDER BY id", session["id"]
+        )
+        yield from session_events({**session, "messages": list(messages)}, report, "hermes")
+
+
 def session_events(record: dict[str, Any], report: Report, fallback: str) -> Iterator[Event]:
     """One exported session."""
     session = string(record.get("id")) or fallback
-    messages = [m for m in array(record.get("messages")) if isinstance(m, dict)]
+    messages = [_plain(m) for m in array(record.get("messages")) if isinstance(m, dict)]
     rewritten = any(m.get("compacted") or m.get("active") == 0 for m in messages)
     track = Track(report, session, repeats=not rewritten)
     yield from track.start(
@@ -102,6 +120,14 @@ def session_events(record: dict[str, Any], report: Report, fallback: str) -> Ite
     if ended is not None:
         yield track.event("session_end", ended, reason=string(record.get("end_reason")))
     yield Closed(session)
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A message whose content is more than text is kept as JSON behind a mark."""
+    content = message.get("content")
+    if isinstance(content, str) and content.startswith(_JSON_MARK):
+        return {**message, "content": arguments(content.removeprefix(_JSON_MARK))}
+    return message
 
 
 def judge(result: object, message: dict[str, Any]) -> tuple[str, dict[str, Any]]:

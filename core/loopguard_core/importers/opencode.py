@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from loopguard_core.importers.base import Closed, Importer, array, obj, string, when
-from loopguard_core.importers.reading import whole
+from loopguard_core.importers.database import rows
+from loopguard_core.importers.reading import arguments, whole
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any
 
     from loopguard_core.events import Event
@@ -23,15 +25,22 @@ _REJECTED = re.compile(
 
 
 class Opencode(Importer):
-    """Exported sessions."""
+    """Exported sessions, and the store itself."""
 
     name = "opencode"
     title = "opencode"
 
     def sniff(self, head: Head) -> float:
+        if {"session", "message", "part"} <= head.tables:
+            return 0.9
         return max((_sure(r) for r in head.objects), default=0.0)
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
+        if source.head.kind == "sqlite":
+            assert source.path is not None
+            for exported in _database(source.path):
+                yield from session_events(exported, report, "opencode")
+            return
         for number, record in source.records(report):
             if not isinstance(record, dict) or "messages" not in record:
                 report.skip("no session", number)
@@ -45,6 +54,28 @@ def _sure(record: dict[str, Any]) -> float:
         return 0.0
     parts = [m for m in messages if isinstance(m, dict) and "parts" in m and "info" in m]
     return 0.95 if parts or string(info.get("id")).startswith("ses_") else 0.0
+
+
+def _database(path: Path) -> Iterator[dict[str, Any]]:
+    """The sessions of an ``opencode.db``, as an export has them."""
+    for session in rows(path, "SELECT * FROM session ORDER BY time_created, id"):
+        parts: dict[str, list[Any]] = {}
+        own = session["id"]
+        for part in rows(path, "SELECT * FROM part WHERE session_id = ? ORDER BY id", own):
+            held = {**obj(arguments(part["data"])), "id": part["id"]}
+            parts.setdefault(part["message_id"], []).append(held)
+        messages = [
+            {"info": {**obj(arguments(m["data"])), "id": m["id"]}, "parts": parts.get(m["id"], [])}
+            for m in rows(
+                path, "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id", own
+            )
+        ]
+        info = {
+            **{name: session.get(name) for name in ("id", "directory", "version", "title")},
+            "parentID": session.get("parent_id"),
+            "time": {"created": session.get("time_created")},
+        }
+        yield {"info": info, "messages": messages}
 
 
 def session_events(record: dict[str, Any], report: Report, fallback: str) -> Iterator[Event]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from loopguard_core.events import load
 from loopguard_core.importers.base import Report, Unreadable
 from loopguard_core.importers.compressed import decompressed
+from loopguard_core.importers.database import tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +27,21 @@ class Head:
     """The beginning of an input, for telling formats apart.
 
     ``kind`` is ``lines`` (JSON Lines), ``document`` (one or several JSON documents, all read), ``zip``
-    or ``sqlite``. ``records``: the JSON values of the first lines, or the documents. ``name``: the
-    file's name, which only ever breaks a tie.
+    or ``sqlite``. ``records``: the JSON values of the first lines, or the documents. ``tables``: of a
+    database. ``name``: the file's name, which only ever breaks a tie.
     """
 
-    __slots__ = ("kind", "name", "raw", "records")
+    __slots__ = ("kind", "name", "raw", "records", "tables")
 
-    def __init__(self, kind: str, name: str, raw: bytes, records: list[Any]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        raw: bytes,
+        records: list[Any],
+        tables: frozenset[str] = frozenset(),
+    ) -> None:
+        self.tables = tables
         self.kind = kind
         self.name = name
         self.raw = raw
@@ -191,7 +200,9 @@ class Source:
             raise Unreadable(f"{self.place}: empty, there is nothing to open")
         if first.startswith((b"PK\x03\x04", _SQLITE)):
             self._lines.append(first)
-            return Head("zip" if first[:1] == b"P" else "sqlite", name, first[:64], [])
+            if first[:1] == b"P":
+                return Head("zip", name, first[:64], [])
+            return Head("sqlite", name, first[:64], [], self._tables())
         if first[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = (first + self._stream.read()).decode("utf-16", "replace")
             self._stream = io.BytesIO(text.encode("utf-8", "replace"))
@@ -208,6 +219,18 @@ class Source:
             self._lines.append(line)
             read += len(line)
         return self._classify(name)
+
+    def _tables(self) -> frozenset[str]:
+        if self.path is None or self._inflated is not None:
+            raise Unreadable(
+                f"{self.place}: a SQLite database has to be a file of its own; name it"
+            )
+        found = tables(self.path)
+        if {"event", "session", "payload"} <= found:
+            raise Unreadable(
+                f"{self.place}: an event store; give it with --store and name one of its sessions"
+            )
+        return found
 
     def _classify(self, name: str) -> Head:
         raw = b"".join(self._lines)[:_HEAD_BYTES]
