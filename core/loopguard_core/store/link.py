@@ -178,7 +178,9 @@ class Link:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code not in _BUSY and self._db is not None:
             self._drop()
-        return StoreError(_say(self.path, code, error))
+        from loopguard_core.store.failures import describe  # only where something failed
+
+        return StoreError(describe(self.path, error))
 
     # -- opening ---------------------------------------------------------------------------------
 
@@ -392,42 +394,6 @@ class _Transaction:
 def _connect(place: str, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
 
-
-def _say(path: str, code: int, error: sqlite3.Error) -> str:
-    what, advice = _WORDS.get(code, (f"failed: {error}", "loopguard-console doctor looks closer"))
-    return f"the event store {path} {what}; {advice}"
-
-
-_WORDS = {
-    sqlite3.SQLITE_BUSY: (
-        "is locked by another process",
-        "if it stays so, see who has it open (fuser, lsof) and end that process",
-    ),
-    sqlite3.SQLITE_LOCKED: ("is locked by this process", "end the transaction that holds it"),
-    sqlite3.SQLITE_PROTOCOL: ("is locked by another process", "try again"),
-    sqlite3.SQLITE_FULL: (
-        "cannot grow: the disk is full",
-        "make room, or loopguard-console prune",
-    ),
-    sqlite3.SQLITE_READONLY: (
-        "is read-only",
-        "give this user write permission on the file and its directory",
-    ),
-    sqlite3.SQLITE_CANTOPEN: (
-        "cannot be opened",
-        "see that its directory exists and that this user may write there",
-    ),
-    sqlite3.SQLITE_PERM: ("cannot be opened", "mend its permissions"),
-    sqlite3.SQLITE_CORRUPT: (
-        "is damaged",
-        "move it away (a new one is made), or restore it from a copy",
-    ),
-    sqlite3.SQLITE_NOTADB: (
-        "is not a SQLite database",
-        "name another file, or move this one away (a new one is made)",
-    ),
-    sqlite3.SQLITE_IOERR: ("cannot be read or written by the system", "look at the disk"),
-}
 
 _held: list[Link] = []
 

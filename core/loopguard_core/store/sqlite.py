@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _SID = "(SELECT id FROM session WHERE name = ?)"
 _ENDLESS = schema.MASK
-#: Rows removed in one transaction, so that no agent waits for it.
-_AT_ONCE = 1_000
 
 # 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data, 11 verdict,
 # 12 payload, 13 its digest
@@ -378,50 +376,14 @@ class SqliteStore(Store):
     # -- keeping house ---------------------------------------------------------------------------
 
     def forget(self, session: str) -> int:
-        link = self._link
-        found = link.rows("SELECT id FROM session WHERE name = ?", (rows.column(session),))
-        if not found:
-            return 0
-        sid = found[0][0]
-        first, last = sid << schema.SHIFT, (sid << schema.SHIFT) + schema.MASK
-        gone = 0
-        while True:
-            with link.transaction():
-                where = f"id IN (SELECT id FROM event WHERE id BETWEEN ? AND ? LIMIT {_AT_ONCE})"
-                large = link.rows(
-                    f"SELECT DISTINCT large FROM event WHERE large IS NOT NULL AND {where}",
-                    (first, last),
-                )
-                count = link.change(f"DELETE FROM event WHERE {where}", (first, last))
-                for (payload,) in large:
-                    link.write(
-                        """DELETE FROM payload WHERE id = ?1
-                           AND NOT EXISTS (SELECT 1 FROM event WHERE large = ?1)""",
-                        (payload,),
-                    )
-                gone += count
-                if count < _AT_ONCE:
-                    link.write("DELETE FROM request WHERE sid = ?", (sid,))
-                    link.write("DELETE FROM session WHERE id = ?", (sid,))
-                    return gone
+        from loopguard_core.store import forgetting  # never on an agent's path
+
+        return forgetting.forget(self._link, rows.column(session))
 
     def size(self, session: str | None = None) -> int:
-        if session is None:
-            found = self._link.rows(
-                """SELECT (pages.page_count - free.freelist_count) * size.page_size
-                   FROM pragma_page_count AS pages, pragma_freelist_count AS free,
-                        pragma_page_size AS size"""
-            )
-        else:
-            found = self._link.rows(
-                f"""SELECT count(*) * 60 + sum(length(coalesce(data, '')) + length(coalesce(payload, ''))
-                      + length(coalesce(verdict, '')) + length(coalesce(call, '')) * 2)
-                      + (SELECT coalesce(sum(length(text)), 0) FROM payload WHERE id IN
-                         (SELECT large FROM event WHERE id {schema.OF_SESSION}))
-                    FROM session AS s JOIN event AS e ON e.id {schema.OF_SESSION} WHERE s.name = ?""",
-                (rows.column(session),),
-            )
-        return found[0][0] or 0 if found else 0
+        from loopguard_core.store import forgetting
+
+        return forgetting.size(self._link, None if session is None else rows.column(session))
 
     def tidy(self) -> None:
         self._link.tidy()
