@@ -54,7 +54,7 @@ plans: st.SearchStrategy[Plan] = st.lists(
 )
 
 
-def _try(store: Store, step: tuple[str, str, int, str, int]) -> object:
+def _event(step: tuple[str, str, int, str, int]) -> Event:
     kind, session, n, tier, expect = step
     verdict = {"tier": tier, "signature": f"sig{n}"}
     data: dict[str, object] = {"call": f"c{n}", "tool": "t", "tier": tier, "grant": f"G{n}"}
@@ -63,12 +63,15 @@ def _try(store: Store, step: tuple[str, str, int, str, int]) -> object:
     else:
         data["request"] = f"R{n}"
     data |= {"resolution": "approved", "scope": "tool", "count": n, "args": [n], "text": "x" * n}
-    event = Event(kind, session, ts=float(n), data={**data, "verdict": verdict})
+    return Event(kind, session, ts=float(n), data={**data, "verdict": verdict})
+
+
+def _try(store: Store, step: tuple[str, str, int, str, int]) -> tuple[object, object]:
+    event = _event(step)
     try:
-        seq = store.append(event, expect=expect if expect > 4 else None)
+        return store.append(event, expect=step[4] if step[4] > 4 else None), event
     except (Stale, Taken) as error:
         return type(error).__name__, getattr(error, "seq", 0)
-    return seq, event
 
 
 def _everything(store: Store) -> object:
@@ -281,19 +284,10 @@ def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, p
     sqlite.close()
 
 
-def test_a_batch_is_written_whole_or_not_at_all(store: Store) -> None:
+def test_many_at_once_pass_over_what_is_there(store: Store) -> None:
     store.append(start("c1"))
-    with store.batch():
-        store.append(end("c1"))
-        with pytest.raises(Taken):
-            store.append(start("c1"))
-        assert store.append(Event("note", "t")) == 1
-    assert (store.last("s"), store.last("t")) == (2, 1)
-    with contextlib.suppress(KeyError), store.batch():
-        store.append(start("c2"))
-        raise KeyError
-    assert store.last("s") == 2
-    assert store.append(start("c2")) == 3
+    assert store.extend([start("c1"), end("c1"), start("c2"), Event("note", "t")]) == 3
+    assert (store.last("s"), store.last("t")) == (3, 1)
 
 
 def test_a_forgotten_session_leaves_nothing_and_names_are_not_given_again(store: Store) -> None:

@@ -120,9 +120,7 @@ def test_a_log_that_something_holds_is_named_and_mended(
     reader = sqlite3.connect(place, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM event").fetchall()
-    with store.batch():
-        for i in range(800):
-            store.append(Event("note", "s", data={"text": f"{i}" + "x" * 9_000}))
+    store.extend([Event("note", "s", data={"text": f"{i}" + "x" * 9_000}) for i in range(800)])
     store.tidy()
     finding = found(place)["wal"]
     reader.close()

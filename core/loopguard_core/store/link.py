@@ -296,10 +296,12 @@ class Link:
             )
 
     def _migrate(self, db: sqlite3.Connection) -> None:
+        from loopguard_core.store import migrations  # once a file
+
         until = perf_counter_ns() + int(PATIENCE * 1e9)
         while True:
             try:
-                schema.migrate(db)
+                migrations.migrate(db)
                 return
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from copy import deepcopy
+from contextlib import suppress
 from threading import Condition, get_ident
 
 from loopguard_core.events import Event, encode
@@ -22,7 +21,7 @@ from loopguard_core.store.contract import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Sequence
 
     Key = tuple[str, str, str]
 
@@ -76,6 +75,14 @@ class MemoryStore(Store):
             self._writes += 1
             self._changed.notify_all()
             return stored.seq
+
+    def extend(self, events: Sequence[Event]) -> int:
+        appended = 0
+        for event in events:
+            with suppress(Taken):
+                self.append(event)
+                appended += 1
+        return appended
 
     def read(
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
@@ -160,17 +167,6 @@ class MemoryStore(Store):
             self._check()
             fresh = self._beaten is not None and self._beaten > now - ATTACHED_SECONDS
             return [os.getpid()] if fresh else []
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        with self._changed:
-            names = [n for n, v in vars(self).items() if isinstance(v, (dict, int))]
-            before = deepcopy({n: getattr(self, n) for n in names})
-            try:
-                yield
-            except BaseException:
-                vars(self).update(before)
-                raise
 
     def forget(self, session: str) -> int:
         with self._changed:

@@ -10,7 +10,8 @@ from contextlib import suppress
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
 from loopguard_core.redact import Redaction, Redactor
-from loopguard_core.store import bulk, records, rows, schema
+from loopguard_core.store import records, rows, schema
+from loopguard_core.store import statements as sql
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
     Request,
@@ -28,82 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-
-_SID = "(SELECT id FROM session WHERE name = ?)"
-_ENDLESS = schema.MASK
-
-# 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data, 11 verdict,
-# 12 payload, 13 its digest
-_COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
-  data, verdict, large, payload"""
-_PLAIN = {
-    "tier": "?8",
-    "calls": "coalesce(p.calls, 0)",
-    "level": "coalesce(p.level, 0)",
-    "mark": "?9",
-    "ended": "coalesce(p.ended, 0)",
-    "begun": "",
-}
-# Where a call ends, the verdict on its start counts too; a falling tier is only known then.
-_CALL_TIER = "max(?8, coalesce(b.tier, 0))"
-_KINDS = {
-    "call_start": {
-        "calls": "coalesce(p.calls, 0) + 1",
-        "level": "max(coalesce(p.level, 0), ?8)",
-        "mark": f"CASE WHEN ?8 > coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
-    },
-    "call_end": {
-        "tier": _CALL_TIER,
-        "level": _CALL_TIER,
-        "mark": f"CASE WHEN {_CALL_TIER} <> coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
-        "begun": "LEFT JOIN event AS b ON b.sid = s.id AND b.call = ?5 AND b.type = 'call_start'",
-    },
-    "session_start": {"ended": "0"},
-    "session_end": {"ended": "1"},
-}
-
-
-def _append(kind: str, large: bool) -> str:
-    """The statement that appends an event of *kind*, its payload elsewhere if *large*."""
-    part = {**_PLAIN, **_KINDS.get(kind, {})}
-    stored = "(SELECT id FROM payload WHERE digest = ?13)"
-    return f"""
-INSERT INTO event ({_COLUMNS})
-SELECT coalesce(p.id, s.id << {schema.SHIFT}) + 1, s.id, ?3, ?4, ?5, ?6, ?7, {part["tier"]},
-  {part["calls"]}, max(coalesce(p.worst, 0), coalesce({part["tier"]}, 0)), {part["level"]},
-  {part["mark"]}, {part["ended"]}, ?10, ?11, {f"{stored}, NULL" if large else "NULL, ?12"}
-FROM session AS s LEFT JOIN event AS p ON p.id = {schema.LAST} {part["begun"]}
-WHERE s.name = ?1 AND (?2 IS NULL OR coalesce(p.id & {schema.MASK}, 0) = ?2)
-  {f"AND {stored} IS NOT NULL" if large else ""}"""
-
-
-_APPEND = {kind: _append(kind, False) for kind in ("", *_KINDS)}
-_APPEND_LARGE = {kind: _append(kind, True) for kind in ("", *_KINDS)}
-
-_PAYLOAD = "coalesce(e.payload, (SELECT text FROM payload WHERE id = e.large))"
-_LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data, e.verdict"
-_FULL = f"{_LEAN}, {_PAYLOAD}"
-
-_SESSIONS = f"""
-SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
-  (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data
-FROM session AS s CROSS JOIN event AS e ON e.id = {schema.LAST}
-LEFT JOIN event AS b ON b.id = {schema.LAST_START}"""
-
-_REQUESTS = f"""
-SELECT r.name, s.name, r.opened, r.resolved, r.delivered, c.id, {schema.LAST_START}
-FROM request AS r JOIN session AS s ON s.id = r.sid
-JOIN event AS o ON o.id = r.opened
-LEFT JOIN event AS c ON c.sid = r.sid AND c.type = 'call_start'
-  AND c.call = json_extract(o.data, '$.call')"""
-
-
-_REQUEST_COLUMNS = {
-    "request_opened": "opened",
-    "request_resolved": "resolved",
-    "request_delivered": "delivered",
-    "grant": "granted",
-}
 
 
 class SqliteStore(Store):
@@ -152,6 +77,8 @@ class SqliteStore(Store):
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event]) -> int:
+        from loopguard_core.store import bulk  # never on an agent's path
+
         plain = not self._has_secret_tool and not any(e.type in rows.OF_REQUEST for e in events)
         if plain and all(e.session for e in events):
             packed = [(e, rows.pack(e, self._redactor, self._limit)) for e in events]
@@ -178,16 +105,18 @@ class SqliteStore(Store):
             *(row.call, row.request, row.tool, row.tier, row.mark),
             *(row.data, row.verdict, row.payload),
         )
-        statements = _APPEND
+        statements = sql.APPEND
         if row.digest is not None:
-            statements, values = _APPEND_LARGE, (*values, row.digest)
-        sql = statements.get(kind) or statements[""]
+            statements, values = sql.APPEND_LARGE, (*values, row.digest)
+        statement = statements.get(kind) or statements[""]
         try:
-            return self._link.write(sql, values) or self._insert_anew(sql, values, row.digest)
+            return self._link.write(statement, values) or self._insert_anew(
+                statement, values, row.digest
+            )
         except sqlite3.IntegrityError:
             raise Taken(self._taken(values)) from None
 
-    def _insert_anew(self, sql: str, values: tuple[Any, ...], digest: bytes | None) -> int:
+    def _insert_anew(self, statement: str, values: tuple[Any, ...], digest: bytes | None) -> int:
         """The insert wrote nothing: its session or payload is not there yet, or others wrote."""
         session, expect, payload = values[0], values[1], values[11]
         last = self.last(session)
@@ -201,7 +130,7 @@ class SqliteStore(Store):
                 link.write(
                     "INSERT OR IGNORE INTO payload (digest, text) VALUES (?, ?)", (digest, payload)
                 )
-            key = link.write(sql, values)
+            key = link.write(statement, values)
         if not key:
             raise Stale
         return key
@@ -217,7 +146,7 @@ class SqliteStore(Store):
 
     def _tool_of(self, session: str, call: str) -> str:
         found = self._link.rows(
-            f"SELECT tool FROM event WHERE sid = {_SID} AND call = ? AND type = 'call_start'",
+            f"SELECT tool FROM event WHERE sid = {sql.SID} AND call = ? AND type = 'call_start'",
             (session, rows.column(call)),
         )
         return str(found[0][0] or "") if found else ""
@@ -229,11 +158,11 @@ class SqliteStore(Store):
     def _note_request(self, kind: str, name: str | None, key: int) -> None:
         """Keep the table of requests in step. A name that is only referred to is taken, too."""
         link = self._link
-        column = _REQUEST_COLUMNS[kind]
+        column = sql.REQUEST_COLUMNS[kind]
         sid = key >> schema.SHIFT
         owner = ", sid = ?3" if kind == "request_opened" else ""
-        sql = f"UPDATE request SET {column} = ?1 {owner} WHERE name = ?2"
-        if not link.write(sql, (key, name, sid) if owner else (key, name)):
+        update = f"UPDATE request SET {column} = ?1 {owner} WHERE name = ?2"
+        if not link.write(update, (key, name, sid) if owner else (key, name)):
             number = rows.request_number(name or "", self._last_request())
             link.write(
                 f"INSERT INTO request (n, name, sid, {column}) VALUES (?, ?, ?, ?)",
@@ -244,7 +173,7 @@ class SqliteStore(Store):
         """The number of the entry that is there already."""
         session, kind, call, request = values[0], values[3], values[4], values[5]
         found = self._link.rows(
-            f"""SELECT seq FROM event WHERE sid = {_SID} AND call = ? AND type = ?
+            f"""SELECT seq FROM event WHERE sid = {sql.SID} AND call = ? AND type = ?
                 UNION ALL SELECT seq FROM event WHERE request = ? AND type = ?""",
             (session, call, kind, request, kind),
         )
@@ -256,7 +185,7 @@ class SqliteStore(Store):
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
     ) -> list[Event]:
         found = self._link.rows(
-            f"""SELECT {_FULL if payloads else _LEAN} FROM session AS s JOIN event AS e
+            f"""SELECT {sql.FULL if payloads else sql.LEAN} FROM session AS s JOIN event AS e
                 ON e.id > (s.id << {schema.SHIFT}) + ? AND e.id {schema.OF_SESSION}
                 WHERE s.name = ? ORDER BY e.id LIMIT ?""",
             (after, rows.column(session), -1 if limit is None else limit),
@@ -275,13 +204,13 @@ class SqliteStore(Store):
             f"""SELECT (SELECT max(id) FROM event WHERE sid = s.id AND mark = {schema.TURN}
                         AND id < (s.id << {schema.SHIFT}) + ?) & {schema.MASK}
                 FROM session AS s WHERE s.name = ?""",
-            (_ENDLESS if before is None else before, rows.column(session)),
+            (schema.MASK if before is None else before, rows.column(session)),
         )
         return max(0, (found[0][0] or 0) - 1) if found else 0
 
     def standing(self, session: str, upto: int) -> list[Event]:
         found = self._link.rows(
-            f"""SELECT {_LEAN} FROM session AS s JOIN event AS e ON e.sid = s.id
+            f"""SELECT {sql.LEAN} FROM session AS s JOIN event AS e ON e.sid = s.id
                 AND e.mark IN ({schema.START}, {schema.STANDING})
                 AND e.id <= (s.id << {schema.SHIFT}) + ? WHERE s.name = ? ORDER BY e.id""",
             (upto, rows.column(session)),
@@ -299,13 +228,13 @@ class SqliteStore(Store):
         return found[0][0] or 0 if found else 0
 
     def sessions(self) -> list[Session]:
-        found = [_session(row) for row in self._link.rows(_SESSIONS)]
+        found = [_session(row) for row in self._link.rows(sql.SESSIONS)]
         found.reverse()
         found.sort(key=lambda s: s.last_ts or 0.0, reverse=True)
         return found
 
     def session(self, session: str) -> Session | None:
-        found = self._link.rows(f"{_SESSIONS} WHERE s.name = ?", (rows.column(session),))
+        found = self._link.rows(f"{sql.SESSIONS} WHERE s.name = ?", (rows.column(session),))
         return _session(found[0]) if found else None
 
     def requests(
@@ -314,16 +243,16 @@ class SqliteStore(Store):
         where: list[str] = ["1"]
         values: list[Any] = []
         if session:
-            where.append(f"r.sid = {_SID}")
+            where.append(f"r.sid = {sql.SID}")
             values.append(rows.column(session))
         if pending:
             where.append(schema.WAITING)
-        newest = f"{_REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n DESC LIMIT ?"
+        newest = f"{sql.REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n DESC LIMIT ?"
         found = self._link.rows(newest, [*values, -1 if limit is None else limit])
         return [self._request(*row) for row in reversed(found)]
 
     def request(self, request: str) -> Request | None:
-        found = self._link.rows(f"{_REQUESTS} WHERE r.name = ?", (rows.column(request),))
+        found = self._link.rows(f"{sql.REQUESTS} WHERE r.name = ?", (rows.column(request),))
         return self._request(*found[0]) if found else None
 
     def _request(
@@ -348,7 +277,7 @@ class SqliteStore(Store):
 
     def _event(self, key: int | None) -> Event:
         """The event with *key*; an empty one where there is none."""
-        found = self._link.rows(f"SELECT {_FULL} FROM event AS e WHERE e.id = ?", (key or 0,))
+        found = self._link.rows(f"SELECT {sql.FULL} FROM event AS e WHERE e.id = ?", (key or 0,))
         return rows.unpack("", *found[0]) if found else Event("")
 
     # -- between processes -----------------------------------------------------------------------
