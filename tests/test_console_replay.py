@@ -8,7 +8,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from loopguard_console.app import ConsoleApp, replay_app
+from loopguard_console.app import ConsoleApp
+from loopguard_console.opening import replay_app
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 

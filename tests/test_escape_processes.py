@@ -103,6 +103,7 @@ def test_a_killed_agent_leaves_no_request_in_the_inbox(place: Path) -> None:
         os.kill(agent.process.pid, signal.SIGKILL)
         agent.process.wait()
         assert escape.sweep(store) == [(request, "orphaned")]
+        assert escape.waiting(store) == []
         assert store.requests(pending=True) == []
         late = escape.approve(store, request)
         assert late.late, "recorded without an error"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pydoc
-import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
@@ -17,9 +18,7 @@ from textual.screen import Screen
 from loopguard_console.actions import BY_ID, actions_of, bindings
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
-from loopguard_console.errors import Refused
 from loopguard_console.feed import Batch, Feed
-from loopguard_console.guards import guard_of
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
@@ -27,12 +26,7 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.widgets.sessions import session_title
-from loopguard_core.calls import ListEvents, StoreEvents
-from loopguard_core.config import Config
-from loopguard_core.events import Event, expand
-from loopguard_core.inside import inside_agent
-from loopguard_core.store.contract import Request, StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.contract import Request
 
 
 class Arrived(Message):
@@ -74,7 +68,9 @@ class ConsoleApp(App[None]):
         self.muted = False
         self._start_theme = theme or os.environ.get("TEXTUAL_THEME", "")
         self._feed = None if feed_of is None else feed_of(self._post)
+        self.broken: Exception | None = None
         self._loading = False
+        self._opened = 0.0
         self._rung: set[str] = set()
         self._wanted: set[str] = set()
 
@@ -97,6 +93,29 @@ class ConsoleApp(App[None]):
         if self._feed is not None:
             self._feed.stop()
             self._feed.join(2.0)
+
+    # -- keys typed ahead --------------------------------------------------------------------------
+
+    def open_screen(self, screen: Screen[Any], answer: Callable[[Any], None] | None = None) -> Any:
+        """Push *screen*; what was typed behind the key that opened it goes there. To be awaited."""
+        self._opened = time.monotonic()
+        return self.push_screen(screen, answer)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that nothing below took and that was typed before the screen on top opened is meant for it."""
+        if isinstance(event, events.Key) and event.is_forwarded and event.time < self._opened:
+            event = events.Key(event.key, event.character)
+        await super().on_event(event)
+
+    # -- faults ------------------------------------------------------------------------------------
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault of ours ends the console in order: no traceback, and no payload, on the terminal."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.broken = self.broken or error
+        self.exit(return_code=1)
 
     # -- the feed ----------------------------------------------------------------------------------
 
@@ -198,88 +217,14 @@ class ConsoleApp(App[None]):
     def _places(self) -> tuple[str, ...]:
         return ("main", "live" if self.desk.live else "replay")
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         """The keys of this screen and the words."""
         if isinstance(self.screen, DecidingScreen):
             places = ("inbox",) if isinstance(self.screen, InboxScreen) else self._places()
-            self.push_screen(Help(*places))
+            await self.open_screen(Help(*places))
 
     def action_mute(self) -> None:
         """Ring when something starts to wait, or keep quiet."""
         self.muted = not self.muted
         self.notify("Quiet from now on." if self.muted else BY_ID["mute"].help, markup=False)
         self._redraw()
-
-
-# -- starting --------------------------------------------------------------------------------------
-
-
-class _CalmEvents(StoreEvents):
-    """Events of a store that may fail while they are drawn: then there are none to show."""
-
-    def after(self, seq: int, limit: int) -> list[Event]:
-        try:
-            return super().after(seq, limit)
-        except StoreError:
-            return []
-
-
-def live_app(store_path: str | None = None, *, read_only: bool = False) -> ConsoleApp:
-    """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
-    store = open_store(store_path)
-    inside = inside_agent(store)
-    why_not = "This console only watches."
-    if inside:
-        why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
-    desk = Desk(
-        live=True,
-        guard_of=lambda start: guard_of(start, unique=True),
-        events_of=lambda session: _CalmEvents(store, session),
-    )
-    return ConsoleApp(
-        desk,
-        source=store.place,
-        feed_of=lambda post: Feed(
-            lambda: open_store(store_path), post, host=os.uname().nodename, beats=not inside
-        ),
-        decider=None if inside or read_only else Decider(store),
-        why_not=why_not,
-    )
-
-
-def replay_app(events: Iterable[Event], *, title: str, config: Config | None = None) -> ConsoleApp:
-    """The console on a recording: events as they stand in a file, of one session or several."""
-    desk = Desk(
-        live=False,
-        guard_of=lambda start: guard_of(start, config=config),
-        events_of=lambda session: ListEvents(),
-    )
-    sessions: dict[str, list[Event]] = {}
-    for _, event in expand(events):
-        sessions.setdefault(event.session, []).append(event)
-    for session, its in sessions.items():
-        desk.append(session, its)
-    desk.settle()
-    return ConsoleApp(desk, source=title)
-
-
-def _needs_terminal() -> None:
-    """Raises ``Refused`` where there is no terminal to draw on."""
-    if not (
-        sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
-    ):
-        raise Refused(
-            "the console needs a terminal; sessions, show, pending and status work without one"
-        )
-
-
-def run_live(store_path: str | None = None) -> None:
-    """Open the console on the live store and stay until the person leaves."""
-    _needs_terminal()
-    live_app(store_path).run()
-
-
-def run_replay(events: Iterable[Event], *, title: str, config: Config | None = None) -> None:
-    """Open the console on a recording and stay until the person leaves."""
-    _needs_terminal()
-    replay_app(events, title=title, config=config).run()

@@ -83,7 +83,7 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
     """
     ctx.obj = {"store": store_path}
     if ctx.invoked_subcommand is None:
-        from loopguard_console.app import run_live
+        from loopguard_console.opening import run_live
 
         run_live(store_path)
 

@@ -38,7 +38,6 @@ _UNSURE = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]")
 _STACKED = re.compile(
     "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0]{3})[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0]+"
 )
-_FRAMES = re.compile("[^\r\n]*\r(?!\n)(?:[^\r\n]*\r(?!\n)){2,}")
 
 
 def safe(text: object, width: int | None = None, *, lines: bool = False) -> str:
@@ -103,7 +102,17 @@ def collapse_frames(text: str) -> str:
     Three or more frames are replaced by their number, so that nothing disappears unsaid. Not for
     arguments: there a carriage return may be there to hide what stands before it.
     """
-    return _FRAMES.sub(lambda m: f"({m.group().count(chr(13))} frames) ", text)
+    if "\r" not in text:
+        return text
+    return "\n".join(map(_last_frame, text.replace("\r\n", "\n").split("\n")))
+
+
+def _last_frame(line: str) -> str:
+    frames = line.count("\r")
+    if frames < 3:
+        return line
+    last = line.rstrip("\r").rpartition("\r")[2]
+    return f"({frames} frames) {last}"
 
 
 def as_json(value: object) -> str:

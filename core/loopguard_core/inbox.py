@@ -55,7 +55,8 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
     sweep(store)
     shown, granted = [], {}
     for asked in store.requests(limit=_LATEST):
-        if asked.resolution in UNDECIDED and at < late_until(asked, at):
+        # not the orphaned: their agent is dead, and an inbox shows what somebody waits for
+        if asked.resolution == "expired" and at < late_until(asked, at):
             if asked.session not in granted:
                 granted[asked.session] = _approved_late(store, asked.session)
             if asked.request not in granted[asked.session]:

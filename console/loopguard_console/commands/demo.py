@@ -49,7 +49,7 @@ def demo(
             agent = stage.start_agent(pace=pace, quiet=as_json)
             agent.wait()
         else:
-            from loopguard_console.app import run_live
+            from loopguard_console.opening import run_live
 
             stage.start_agent(pace=pace, quiet=True)
             run_live(stage.store)

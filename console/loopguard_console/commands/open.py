@@ -55,7 +55,7 @@ def open_recording(
             for index in range(len(recording)):
                 emit({"session": recording.session, **call_json(recording, index)})
         return
-    from loopguard_console.app import run_replay
+    from loopguard_console.opening import run_replay
 
     run_replay(events, title=target, config=settings)
 

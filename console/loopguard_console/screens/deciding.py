@@ -106,7 +106,7 @@ class DecidingScreen(Screen[None]):
         if requests:
             self._each(requests, lambda decider, request: decider.approve(request, ""))
 
-    def action_deny(self) -> None:
+    async def action_deny(self) -> None:
         """Refuse it, with a note if there is one."""
         requests = self._may()
         if not requests:
@@ -123,9 +123,9 @@ class DecidingScreen(Screen[None]):
             notes=NOTES,
             does="The call is refused; asked again in this turn, it is refused at once.",
         )
-        self.app.push_screen(dialog, answer)
+        await self.console_app.open_screen(dialog, answer)
 
-    def action_modify(self) -> None:
+    async def action_modify(self) -> None:
         """Change the arguments and let it run."""
         requests = self._may()
         if not requests:
@@ -136,9 +136,9 @@ class DecidingScreen(Screen[None]):
             if given is not None:
                 self._each([request], lambda decider, r: decider.modify(r, given[0], ""))
 
-        self.app.push_screen(Modify(request), answer)
+        await self.console_app.open_screen(Modify(request), answer)
 
-    def action_override(self) -> None:
+    async def action_override(self) -> None:
         """Let more than this one call run."""
         subject = self._about()
         if subject is None:
@@ -174,7 +174,7 @@ class DecidingScreen(Screen[None]):
             does="The guard lets these calls run and counts them no further. Revoke it with O.",
             broad=frozenset({(0, 1), (0, 2), (1, 4)}),
         )
-        self.app.push_screen(dialog, answer)
+        await self.console_app.open_screen(dialog, answer)
 
     def action_reset(self) -> None:
         """Set the count of the selected signature back."""
@@ -183,7 +183,7 @@ class DecidingScreen(Screen[None]):
             session, _, signature, _ = subject
             self._do(lambda decider: decider.reset(session, "signature", signature, ""))
 
-    def action_halt(self) -> None:
+    async def action_halt(self) -> None:
         """Stop the turn or the session, after a second key."""
         subject = self._about()
         if subject is None:
@@ -206,7 +206,7 @@ class DecidingScreen(Screen[None]):
             note="why (the model reads it)",
             does="Every further call is refused until you resume (u), or for a turn until your next message.",
         )
-        self.app.push_screen(dialog, answer)
+        await self.console_app.open_screen(dialog, answer)
 
     def action_resume(self) -> None:
         """Lift a halt of the selected session."""

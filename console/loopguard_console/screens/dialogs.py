@@ -38,6 +38,7 @@ class Dialog(ModalScreen[Answer | None]):
     ``broad`` names the options (line, option) that let a lot happen: for these Enter is pressed twice.
     """
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
         Binding("enter", "confirm", "do it"),
@@ -119,7 +120,7 @@ class Dialog(ModalScreen[Answer | None]):
         if self._note:
             note = self.query_one("#note", Input)
             if self._line >= len(self._choices):
-                note.focus()
+                self.set_focus(note)
             elif note.has_focus:
                 self.set_focus(None)
 

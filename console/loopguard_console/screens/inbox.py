@@ -65,7 +65,9 @@ class InboxScreen(DecidingScreen):
         self.query_one("#card", Static).update(
             request_card(asking, width, answered=bool(requests.chosen and request is None))
         )
-        self.query_one(StatusBar).show(app.desk, title="", store=app.source, muted=app.muted)
+        self.query_one(StatusBar).show(
+            app.desk, title="", muted=app.muted, watches=app.decider is None
+        )
         self.query_one(KeyBar).show()
 
     def on_resize(self) -> None:

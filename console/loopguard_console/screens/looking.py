@@ -108,11 +108,11 @@ class Looking(DecidingScreen):
         """The session before it."""
         self.console_app.select(self.console_app.desk.neighbour(-1))
 
-    def action_inbox(self) -> None:
+    async def action_inbox(self) -> None:
         """All requests that wait."""
-        self.app.push_screen(InboxScreen())
+        await self.console_app.open_screen(InboxScreen())
 
-    def action_grants(self) -> None:
+    async def action_grants(self) -> None:
         """The overrides in force in this session."""
         view, app = self.view, self.console_app
         if view is None:
@@ -123,7 +123,7 @@ class Looking(DecidingScreen):
             if grant:
                 self._do(lambda decider: decider.revoke(view.recording.session, grant))
 
-        self.app.push_screen(Grants(grants, app.desk.now), answer)
+        await self.console_app.open_screen(Grants(grants, app.desk.now), answer)
 
     def action_mute(self) -> None:
         """Bell on or off."""
@@ -224,7 +224,7 @@ class Looking(DecidingScreen):
             self.view.fold_all()
             self.redraw()
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         """Ask what to search for."""
         view = self.view
         if view is None:
@@ -235,7 +235,7 @@ class Looking(DecidingScreen):
                 view.search(text)
                 self._hit(1, here=True)
 
-        self.app.push_screen(SearchBox(view), found)
+        await self.console_app.open_screen(SearchBox(view), found)
 
     def action_next_hit(self) -> None:
         """The next hit."""

@@ -125,7 +125,7 @@ class MainScreen(Looking, DecidingScreen):
         asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
         self.query_one(Inspector).show(view, asking)
         self.query_one(StatusBar).show(
-            app.desk, title=app.source, store=app.source, muted=app.muted
+            app.desk, title=app.source, muted=app.muted, watches=app.decider is None
         )
         if not app.desk.live:
             self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)

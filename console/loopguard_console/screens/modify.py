@@ -38,7 +38,7 @@ class Modify(ModalScreen[tuple[Any] | None]):
             yield Static("^S runs it so · ^R as it was · Esc leaves it", id="says", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(TextArea).focus()
+        self.set_focus(self.query_one(TextArea))
 
     def action_confirm(self) -> None:
         """Take the arguments, if they are JSON (a call with a plain string may have any text)."""

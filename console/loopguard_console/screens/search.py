@@ -33,7 +33,7 @@ class SearchBox(ModalScreen[str | None]):
             yield Static(id="says", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Count the hits so far."""

@@ -12,8 +12,9 @@ from loopguard_console.render import clock, cut, safe, size
 class StatusBar(Static):
     """What always is to be seen."""
 
-    def show(self, desk: Desk, *, title: str, store: str, muted: bool) -> None:
-        """Say how *desk* stands; *title* names a recording, *store* the live store."""
+    def show(self, desk: Desk, *, title: str, muted: bool, watches: bool) -> None:
+        """Say how *desk* stands; *title* names a recording; *watches*: nothing can be decided
+        here."""
         width = self.size.width or 80
         left = [(" loopguard ", "bold reverse $primary"), (" ", "")]
         left += (
@@ -23,7 +24,9 @@ class StatusBar(Static):
         )
         right = self._guard(desk)
         if desk.live:
-            right += self._store(desk, store, muted, width)
+            right += self._store(desk, muted, width)
+            if watches:
+                left.append((" WATCHES ONLY ", "bold reverse $text-warning"))
         used = sum(len(text) for text, _ in left + right)
         gap = max(1, width - used)
         self.update(Content.assemble(*left, (" " * gap, ""), *right))
@@ -54,7 +57,7 @@ class StatusBar(Static):
             parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
         return parts
 
-    def _store(self, desk: Desk, store: str, muted: bool, width: int) -> list[tuple[str, str]]:
+    def _store(self, desk: Desk, muted: bool, width: int) -> list[tuple[str, str]]:
         if desk.error:
             return [(f" {cut(safe(desk.error), max(10, width // 2))} ", "bold reverse $text-error")]
         parts = [("muted ", "$text-warning")] if muted else []

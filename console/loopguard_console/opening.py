@@ -1,0 +1,109 @@
+"""Opening the console: on the live store or on a recording, in a terminal, and ending in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+
+from loopguard_console.app import ConsoleApp
+from loopguard_console.deciding import Decider
+from loopguard_console.desk import Desk
+from loopguard_console.errors import Failure, Refused
+from loopguard_console.feed import Feed
+from loopguard_console.guards import guard_of
+from loopguard_console.render import safe
+from loopguard_core.calls import ListEvents, StoreEvents
+from loopguard_core.config import Config
+from loopguard_core.events import Event, expand
+from loopguard_core.inside import inside_agent
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.paths import default_store
+from loopguard_core.store.sqlite import open_store
+
+
+class _CalmEvents(StoreEvents):
+    """Events of a store that may fail while they are drawn: then there are none to show."""
+
+    def after(self, seq: int, limit: int) -> list[Event]:
+        try:
+            return super().after(seq, limit)
+        except StoreError:
+            return []
+
+
+def live_app(store_path: str | None = None, *, read_only: bool = False) -> ConsoleApp:
+    """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
+    store = open_store(store_path)
+    inside = inside_agent(store)
+    why_not = "This console only watches."
+    if inside:
+        why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
+    desk = Desk(
+        live=True,
+        guard_of=lambda start: guard_of(start, unique=True),
+        events_of=lambda session: _CalmEvents(store, session),
+    )
+    return ConsoleApp(
+        desk,
+        source=store.place,
+        feed_of=lambda post: Feed(
+            lambda: open_store(store_path), post, host=os.uname().nodename, beats=not inside
+        ),
+        decider=None if inside or read_only else Decider(store),
+        why_not=why_not,
+    )
+
+
+def replay_app(events: Iterable[Event], *, title: str, config: Config | None = None) -> ConsoleApp:
+    """The console on a recording: events as they stand in a file, of one session or several."""
+    desk = Desk(
+        live=False,
+        guard_of=lambda start: guard_of(start, config=config),
+        events_of=lambda session: ListEvents(),
+    )
+    sessions: dict[str, list[Event]] = {}
+    for _, event in expand(events):
+        sessions.setdefault(event.session, []).append(event)
+    for session, its in sessions.items():
+        desk.append(session, its)
+    desk.settle()
+    return ConsoleApp(desk, source=title)
+
+
+def _needs_terminal() -> None:
+    """Raises ``Refused`` where there is no terminal to draw on."""
+    if not (
+        sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
+    ):
+        raise Refused(
+            "the console needs a terminal; sessions, show, pending and status work without one"
+        )
+
+
+def _run(app: ConsoleApp) -> None:
+    """Run *app* to its end. Raises ``Failure`` where it broke; details are in a file."""
+    _needs_terminal()
+    app.run()
+    if app.broken is None:
+        return
+    where = Path(default_store()).with_name("console-error.log")
+    with contextlib.suppress(OSError):
+        where.write_text("".join(traceback.format_exception(app.broken)), "utf-8")
+        where.chmod(0o600)
+    raise Failure(
+        f"the console broke ({type(app.broken).__name__}); agents are not affected. See {where}"
+    )
+
+
+def run_live(store_path: str | None = None) -> None:
+    """Open the console on the live store and stay until the person leaves."""
+    _run(live_app(store_path))
+
+
+def run_replay(events: Iterable[Event], *, title: str, config: Config | None = None) -> None:
+    """Open the console on a recording and stay until the person leaves."""
+    _run(replay_app(events, title=title, config=config))
