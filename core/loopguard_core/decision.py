@@ -40,6 +40,7 @@ class Decision:
         "run",
         "tier",
         "tool",
+        "verdict",
     )
 
     def __init__(self, call: str, tool: str, payload: Payload, ruling: Ruling) -> None:
@@ -56,6 +57,7 @@ class Decision:
         self.request = ""
         self.ids: Mapping[str, Record] = {}
         self.annotations: Mapping[str, Any] | None = None
+        self.verdict: Verdict | None = None
         self.began = time.monotonic()
 
     def __repr__(self) -> str:

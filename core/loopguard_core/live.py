@@ -449,6 +449,7 @@ class LiveSession:
                 verdict = self._journal.finish(self._journal.event("call_end", end))
             except Taken:
                 return ""
+        decision.verdict = verdict
         latch = self.guard.latch
         if verdict is not None and latch is not None and latch.verdict is verdict:
             decision.ends_turn = True
