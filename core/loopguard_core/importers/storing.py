@@ -7,6 +7,8 @@ the end of a transcript is not written: the call may end in what is written to i
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, ExactScheme, Payload
 from loopguard_core.traits import UNKNOWN
@@ -14,6 +16,7 @@ from loopguard_core.traits import UNKNOWN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from concurrent.futures import Future
 
     from loopguard_core.identity import Digester
     from loopguard_core.store.contract import Store
@@ -48,9 +51,9 @@ class _Place:
 
 
 class StoreWriter:
-    """Writes events of any number of sessions to a store. Call ``flush`` when they end.
+    """Writes events of any number of sessions to a store.
 
-    ``add`` may raise ``StoreError``; what was flushed before stays, and the same import goes on from there.
+    May raise ``StoreError``; what was written before stays, and the same import goes on from there.
     """
 
     def __init__(self, store: Store, digester: Digester) -> None:
@@ -60,12 +63,19 @@ class StoreWriter:
         self._places: dict[str, _Place] = {}
         self._batch: list[Event] = []
         self._requests: dict[tuple[str, str], str] = {}
+        self._worker: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
 
     def add_all(self, events: Iterable[Event]) -> Imported:
-        """Add all *events* and flush."""
-        for event in events:
-            self.add(event)
-        self.flush()
+        """Add all *events* and flush. The next batch is read while one is written."""
+        with ThreadPoolExecutor(1, "import") as worker:
+            self._worker = worker
+            try:
+                for event in events:
+                    self.add(event)
+                self.flush()
+            finally:
+                self._worker = None
         return self.result
 
     def add(self, event: Event) -> None:
@@ -85,21 +95,37 @@ class StoreWriter:
             if place.met in (1, place.stored):
                 self._compare(event, place)
             return
-        self._identify(event)
         if "request" in event.data:
             self._rename(event)
         self._batch.append(event)
         if len(self._batch) >= BATCH:
-            self.flush()
+            self._hand_over()
 
     def flush(self) -> None:
-        """Write what is waiting."""
-        if not self._batch:
-            return
-        written = self._store.extend(self._batch)
+        """Write what is waiting, and wait for what is being written."""
+        if self._batch:
+            self._hand_over()
+        self._wait()
+
+    def _hand_over(self) -> None:
+        self._wait()
+        batch, self._batch = self._batch, []
+        if self._worker is None:
+            self._write(batch)
+        else:
+            self._writing = self._worker.submit(self._write, batch)
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def _write(self, batch: list[Event]) -> None:
+        for event in batch:
+            self._identify(event)
+        written = self._store.extend(batch)
         self.result.added += written
-        self.result.repeated += len(self._batch) - written
-        self._batch.clear()
+        self.result.repeated += len(batch) - written
 
     def _compare(self, event: Event, place: _Place) -> None:
         """Refuse a session whose events in the store are not those of this transcript."""

@@ -43,7 +43,7 @@ class Recent:
 
 
 class Track:
-    """The events of one session, in order. Every method yields what is ready to be read.
+    """The events of one session, in order. Every method gives what is ready to be read.
 
     With *repeats*, the format uses an id for several calls: later ones get ``#2``, ``#3`` … and a result
     belongs to the oldest call with its id that is still open. Otherwise a second call with the same id is
@@ -67,11 +67,12 @@ class Track:
         self._seq += 1
         return Event(kind, self.session, seq=self._seq, ts=ts, data=data)
 
-    def start(self, ts: float | None = None, **about: Any) -> Iterator[Event]:
+    def start(self, ts: float | None = None, **about: Any) -> list[Event]:
         """``session_start``, once. Empty fields are left out."""
-        if not self.started:
-            self.started = True
-            yield self.event("session_start", ts, **{k: v for k, v in about.items() if v})
+        if self.started:
+            return []
+        self.started = True
+        return [self.event("session_start", ts, **{k: v for k, v in about.items() if v})]
 
     def call(
         self,
@@ -82,7 +83,7 @@ class Track:
         message: str = "",
         ts: float | None = None,
         **more: Any,
-    ) -> Iterator[Event]:
+    ) -> list[Event]:
         """A requested call, and its result where that was read first."""
         given = call or f"call-{self._seq + 1}"
         if self._calls.add(given):
@@ -92,18 +93,17 @@ class Track:
             unique = f"{given}#{self._uses[given]}"
         else:
             self.report.duplicates += 1
-            return
+            return []
         self._open.setdefault(given, deque()).append(unique)
         data = {"call": unique, "tool": tool, "args": args, "message": message or unique}
         data.update((k, v) for k, v in more.items() if v)
-        yield self.event("call_start", ts, **data)
+        started = [self.event("call_start", ts, **data)]
         if given in self._early:
             outcome, kept, ended = self._early.pop(given)
-            yield from self.end(given, outcome, ts=ended, **kept)
+            started += self.end(given, outcome, ts=ended, **kept)
+        return started
 
-    def end(
-        self, call: str, outcome: str, *, ts: float | None = None, **data: Any
-    ) -> Iterator[Event]:
+    def end(self, call: str, outcome: str, *, ts: float | None = None, **data: Any) -> list[Event]:
         """How a call ended; ``result`` is absent where none was recorded. Unknown calls are kept for later."""
         waiting = self._open.get(call)
         if waiting:
@@ -111,14 +111,15 @@ class Track:
             if not waiting:
                 del self._open[call]
             self._ended.add(call)
-            yield self.event("call_end", ts, call=unique, outcome=outcome, **data)
-        elif call in self._ended and not self._repeats:
+            return [self.event("call_end", ts, call=unique, outcome=outcome, **data)]
+        if call in self._ended and not self._repeats:
             self.report.duplicates += 1
         elif len(self._early) < _EARLY:
             if self._early.setdefault(call, (outcome, data, ts))[1] is not data:
                 self.report.duplicates += 1
         else:
             self.report.orphans += 1
+        return []
 
     def is_open(self, call: str) -> bool:
         """True where *call* was requested and has no result yet."""
@@ -128,18 +129,17 @@ class Track:
         """Calls without a result yet, by the ids of the format, oldest first."""
         return [given for given, waiting in self._open.items() for _ in waiting]
 
-    def end_open(self, outcome: str, ts: float | None = None) -> Iterator[Event]:
+    def end_open(self, outcome: str, ts: float | None = None) -> list[Event]:
         """End every open call without a result: an interruption, or the end of the recording."""
-        for call in self.open_calls():
-            yield from self.end(call, outcome, ts=ts)
+        return [e for call in self.open_calls() for e in self.end(call, outcome, ts=ts)]
 
-    def finish(self) -> Iterator[Event]:
+    def finish(self) -> list[Event]:
         """The end of the recording: what is still open is pending."""
         self.report.orphans += len(self._early)
         for call in self._early:
             self.report.at(0, f"result without a call: {call[:60]}")
         self._early.clear()
-        yield from self.end_open("pending")
+        return self.end_open("pending")
 
 
 def renumber(events: Iterable[Event]) -> Iterator[Event]:
