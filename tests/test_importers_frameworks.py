@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from importing import calls, ends, opened, texts
+import json
+from pathlib import Path
+
+from importing import DATA, calls, ends, opened, texts
 from loopguard_core.events import compared
 
 
@@ -118,3 +121,32 @@ def test_atif_results_name_their_calls() -> None:
     ]
     assert recording.session == "at-1"
     assert not recording.failures_known
+
+
+def test_openhands_folders_with_one_event_a_file_are_one_session(tmp_path: Path) -> None:
+    events = [json.loads(x) for x in (DATA / "openhands_sdk.jsonl").read_text().splitlines()]
+    folder = tmp_path / "conversations" / "c0ffee" / "events"
+    folder.mkdir(parents=True)
+    for number, event in enumerate(events):
+        text = json.dumps(event, indent=1 if number % 2 else None)
+        (folder / f"event-{number:05d}-{event['id']}.json").write_text(text)
+    ((want, wanted),) = opened("openhands_sdk.jsonl")
+    for path in (folder, tmp_path):
+        ((recording, got),) = opened(path)
+        assert calls(got) == calls(wanted)
+        assert recording.session.startswith("c0ffee-")
+        assert recording.report.unknown == want.report.unknown
+
+
+def test_atif_subagents_beside_the_trajectory_are_children(tmp_path: Path) -> None:
+    document = json.loads((DATA / "atif.json").read_text())
+    inner = {**document, "session_id": "at-2"}
+    (tmp_path / "sub.json").write_text(json.dumps(inner))
+    reference = [{"session_id": "at-2", "trajectory_path": "sub.json"}]
+    outside = [{"session_id": "at-3", "trajectory_path": "../../etc/passwd"}]
+    results = document["steps"][2]["observation"]["results"]
+    results[0]["subagent_trajectory_ref"] = reference
+    results[1]["subagent_trajectory_ref"] = outside
+    (tmp_path / "main.json").write_text(json.dumps(document))
+    (main, _), (child, _) = opened(tmp_path / "main.json")
+    assert (child.session, child.parent) == ("at-2", main.session)

@@ -10,6 +10,7 @@ import re
 from loopguard_core.importers.base import (
     Closed,
     Importer,
+    Unreadable,
     array,
     obj,
     result_of,
@@ -18,16 +19,18 @@ from loopguard_core.importers.base import (
     when,
 )
 from loopguard_core.importers.reading import exit_code
+from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.source import Head
 
 _FAILED = re.compile(r"\s*(?:Error\b|<error>|Traceback \(most recent call last\))")
 
@@ -54,8 +57,36 @@ class Atif(Importer):
             for document in record if isinstance(record, list) else [record]:
                 if isinstance(document, dict) and "steps" in document:
                     yield from _trajectory(document, source.name_session(), report, "")
+                    yield from _beside(document, source, report)
                 else:
                     report.skip("no trajectory", number)
+
+
+def _beside(document: dict[str, Any], source: Source, report: Report) -> Iterator[Event]:
+    """Trajectories of subagents in files of their own, as far as they lie below this one's folder."""
+    parent = string(document.get("session_id")) or source.name_session()
+    for path in _references(document, source.path):
+        try:
+            inner = Source.open(path)
+        except Unreadable as error:
+            report.note(f"a subagent's trajectory was skipped: {error}")
+            continue
+        held = obj(inner.head.document)
+        inner.close()
+        yield from _trajectory(held, f"{parent}/{path.stem}", report, parent)
+
+
+def _references(document: dict[str, Any], path: Path | None) -> list[Path]:
+    found: dict[Path, None] = {}
+    for step in map(obj, array(document.get("steps"))):
+        for result in map(obj, array(obj(step.get("observation")).get("results"))):
+            for reference in map(obj, array(result.get("subagent_trajectory_ref"))):
+                named = string(reference.get("trajectory_path"))
+                if path is not None and named:
+                    beside = (path.parent / named).resolve()
+                    if beside.is_relative_to(path.parent.resolve()) and beside.is_file():
+                        found[beside] = None
+    return list(found)
 
 
 def _trajectory(

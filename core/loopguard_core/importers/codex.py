@@ -40,14 +40,14 @@ _FAILED = re.compile(
     r"|sandbox error|failed in sandbox|command timed out|err: "
 )
 _ABORTED = re.compile(
-    r"aborted by user|Wall time: [^\n]*\naborted by user|Script (?:cancelled|aborted)"
+    r"aborted by user|Wall time:? [^\n]*\naborted by user|Script (?:cancelled|aborted)"
 )
 _REJECTED = re.compile(
     r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
 )
 _BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
 _HOST = re.compile(
-    r"^(?:Chunk ID: .*\n|Wall time: .*\n|Original token count: .*\n)"
+    r"^(?:Chunk ID: .*\n|Wall time:? .*\n|Original token count: .*\n)"
     r'|"duration_seconds": ?[\d.]+',
     re.M,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loopguard_core.importers.base import Closed, Recording, Report, Unreadable
 from loopguard_core.importers.detect import detect
+from loopguard_core.importers.folder import event_files
 from loopguard_core.importers.source import Source
 
 TYPE_CHECKING = False
@@ -95,14 +96,15 @@ def open_recordings(
 def find_files(path: str | PathLike[str]) -> list[Path] | None:
     """The files that a folder or a glob stands for, sorted; None where *path* is one file.
 
-    Transcripts of subagents that lie beside their parent's are read with it and not listed.
+    Transcripts of subagents that lie beside their parent's are read with it and not listed. A folder
+    with one event a file is one transcript.
     """
     text = str(path)
     place = Path(text)
     if text == STDIN or place.is_file():
         return None
     if place.is_dir():
-        found = [p for p in place.rglob("*") if p.is_file()]
+        found = _whole_folders([p for p in place.rglob("*") if p.is_file()])
     elif has_magic(text):
         found = [Path(p) for p in glob(text, recursive=True) if Path(p).is_file()]
         if not found:
@@ -110,6 +112,12 @@ def find_files(path: str | PathLike[str]) -> list[Path] | None:
     else:
         return None
     return sorted(p for p in found if not _read_with_another(p))
+
+
+def _whole_folders(files: list[Path]) -> list[Path]:
+    """*files*, and a folder for the events in it."""
+    folders = {f for f in {p.parent for p in files} if event_files(f)}
+    return [*folders, *(p for p in files if p.parent not in folders)]
 
 
 def _read_with_another(path: Path) -> bool:

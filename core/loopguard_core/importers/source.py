@@ -7,11 +7,13 @@ import json
 import sys
 from hashlib import blake2b
 from pathlib import Path
+from typing import cast
 
 from loopguard_core.events import load
 from loopguard_core.importers.base import Report, Unreadable
 from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
+from loopguard_core.importers.folder import Joined, event_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +66,12 @@ class Source:
     Raises ``Unreadable`` where it is missing, empty, a folder, or not text.
     """
 
-    def __init__(self, stream: IO[bytes], place: str, path: Path | None = None) -> None:
+    def __init__(
+        self, stream: IO[bytes], place: str, path: Path | None = None, name: str = ""
+    ) -> None:
         self.place = place
         self.path = path
+        self._name = name or (path.name if path else place)
         self._raw = stream
         self._stream, self._inflated = decompressed(stream, place)
         self._lines: list[bytes] = []
@@ -76,7 +81,11 @@ class Source:
 
     @classmethod
     def open(cls, path: Path) -> Source:
-        """The file at *path*."""
+        """The file at *path*, or a folder that holds one event a file."""
+        if path.is_dir() and (files := event_files(path)):
+            above = path.parent.name if path.name == "events" else path.name
+            joined = cast("IO[bytes]", io.BufferedReader(Joined(files)))
+            return cls(joined, str(path), None, f"{above}.jsonl")
         try:
             stream = path.open("rb")
         except FileNotFoundError:
@@ -109,7 +118,7 @@ class Source:
     @property
     def stem(self) -> str:
         """The file's name without its endings."""
-        name = self.path.name if self.path else self.place
+        name = self._name
         for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".traj", ".eval"):
             name = name.removesuffix(ending)
         return name or "recording"
@@ -191,7 +200,7 @@ class Source:
             return _NOTHING
 
     def _look(self) -> Head:
-        name = self.path.name if self.path else self.place
+        name = self._name
         first = self._next()
         while first and not first.strip():
             self._lines.append(first)

@@ -1,0 +1,58 @@
+"""A folder that holds one event a file, as OpenHands keeps its conversations, read as lines."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+_EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
+
+
+def event_files(folder: Path) -> list[Path]:
+    """The events in *folder* in their order; empty where it holds other files."""
+    numbered = []
+    for path in folder.iterdir():
+        found = _EVENT.fullmatch(path.name)
+        if found is not None:
+            numbered.append((int(found[1]), path))
+        elif path.suffix == ".json" and path.is_file():
+            return []
+    return [path for _, path in sorted(numbered)]
+
+
+class Joined(io.RawIOBase):
+    """Files of one JSON document each, as lines."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._lines = _lines(files)
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._ready:
+            self._ready = next(self._lines, b"")
+        view = memoryview(buffer)
+        size = min(len(view), len(self._ready))
+        view[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+def _lines(files: list[Path]) -> Iterator[bytes]:
+    for path in files:
+        content = path.read_bytes().strip()
+        if b"\n" in content:
+            try:
+                content = json.dumps(json.loads(content)).encode()
+            except ValueError:
+                content = content.replace(b"\n", b" ")
+        yield content + b"\n"
