@@ -93,8 +93,11 @@ def test_a_replaced_store_is_the_one_that_is_written(place: Path, tmp_path: Path
     note(store)
     other.replace(place)
     assert [s.session for s in store.sessions()] == ["theirs"]  # a reader just sees the new one
-    store2 = open_store(str(place))
-    assert note(store2, "theirs") == 2
+    with pytest.raises(
+        Replaced
+    ):  # who wrote to the old one is told, also after reading the new one
+        note(store, "theirs")
+    assert note(store, "theirs") == 2
 
 
 def test_a_writer_is_told_before_it_writes_to_a_replaced_store(place: Path, tmp_path: Path) -> None:
@@ -107,6 +110,17 @@ def test_a_writer_is_told_before_it_writes_to_a_replaced_store(place: Path, tmp_
     with pytest.raises(Replaced):
         store.append(Event("note", "s"), expect=1)
     assert store.append(Event("note", "s"), expect=0) == 1
+
+
+def test_a_store_that_was_moved_away_is_noticed(place: Path) -> None:
+    store = open_store(str(place))
+    note(store)
+    time.sleep(0.06)
+    place.rename(place.with_name("elsewhere.db"))
+    with pytest.raises(Replaced):
+        for _ in range(1_000_000):
+            note(store)
+    assert note(store) == 1
 
 
 def test_a_directory_that_vanished_is_made_again(tmp_path: Path) -> None:

@@ -145,6 +145,13 @@ def test_what_comes_out_is_always_json(value: object) -> None:
         json.loads(Redactor(b"k")(text))
 
 
+@pytest.mark.parametrize("name", ["cookie", "Authorization", "password", "token", "secret", "pwd"])
+@pytest.mark.parametrize("value", [-10, 12345678, 1.5, True, None, [1, 2, 3], {"a": 12345}, ["x"]])
+def test_what_comes_out_is_json_whatever_a_name_holds(name: str, value: object) -> None:
+    for text in (dump({name: value}), dump([{"x": 1, name: value, "y": dump({name: value})}])):
+        json.loads(Redactor(b"k")(text))
+
+
 @given(st.text(alphabet="paswordtoken_KEY-=:\"'\\ {}[],.@/1sk\n", max_size=80))
 def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
     whole = json.dumps({"a": text, "token": text, "b": [text]})

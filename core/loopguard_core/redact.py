@@ -248,7 +248,9 @@ def _found(
 
 def _header(text: str, name: re.Match[str]) -> Span | None:
     found = _shape(_HEADER).match(text, name.end())
-    return found.span(1) if found is not None else None
+    if found is None or _stands_alone(text, found.start(1)):
+        return None  # no text: a number, or what has names of its own
+    return found.span(1)
 
 
 def _value(text: str, name: re.Match[str]) -> Span | None:

@@ -32,6 +32,8 @@ IMPATIENCE = 0.05
 #: once does, since the next one to open the file has to read what it left.
 WAL_SIZE = 4_000_000
 LEFT_BEHIND = 1_000_000
+#: Nanoseconds between two looks at the path of a file whose number of links can be watched.
+_LOOK = 50_000_000
 #: Pages of WAL (4 KiB each) at which a writer checkpoints by itself, where nobody else does.
 WAL_PAGES = 8_192
 
@@ -49,11 +51,14 @@ class Link:
 
     __slots__ = (
         "__weakref__",
+        "_anchor",
         "_db",
         "_file",
         "_logs",
+        "_looked",
         "_patience",
         "_pid",
+        "_written",
         "closed",
         "create",
         "generation",
@@ -74,6 +79,9 @@ class Link:
         self._db: sqlite3.Connection | None = None
         self._file: FileId = (0, 0)
         self._logs: tuple[FileId, ...] = ()
+        self._anchor = -1
+        self._looked = 0
+        self._written = 0
         self._pid = 0
         self._patience = PATIENCE
         _links[:] = [r for r in _links if r() is not None]
@@ -121,11 +129,14 @@ class Link:
             return self._write(sql, parameters).rowcount
 
     def _write(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
-        if not self._fresh():
-            raise Replaced(
-                f"the event store {self.path} was deleted or replaced; "
-                "a new one is in use from here on"
-            )
+        self._fresh()
+        if self._written != self.generation:
+            before, self._written = self._written, self.generation
+            if before:
+                raise Replaced(
+                    f"the event store {self.path} was deleted or replaced; "
+                    "a new one is in use from here on"
+                )
         cursor = self._run(sql, parameters)
         self.writes += 1
         return cursor
@@ -184,26 +195,32 @@ class Link:
 
     # -- opening ---------------------------------------------------------------------------------
 
-    def _fresh(self) -> bool:
-        """Have a usable connection; False where it is to another file than before."""
+    def _fresh(self) -> None:
+        """Have a usable connection to the file that is at the path now."""
         if self.closed:
             raise StoreError(f"the event store {self.path} was closed")
         if self._pid != os.getpid() and self._db is not None:
             _inherited.append(self._db)  # closing it here would touch the parent's locks
             self._db = None
         if self._db is not None:
-            try:
-                stat = os.stat(self.path)
-                if (stat.st_dev, stat.st_ino) == self._file:
-                    return True
-            except OSError:
-                pass
+            if self._same_file():
+                return
             self._drop()
             remove_logs(self.path, self._logs)
             self._file = (0, 0)  # its number may be given to the next file
-        known = self._file
         self._open()
-        return self._file == known
+
+    def _same_file(self) -> bool:
+        """True while the open file is the one at its path.
+
+        Whether it was deleted or replaced, its number of links tells at a third of the cost of looking
+        at the path, which is left for a file that was moved away.
+        """
+        now = perf_counter_ns()
+        if self._anchor >= 0 and now - self._looked < _LOOK:
+            return os.fstat(self._anchor).st_nlink > 0
+        self._looked = now
+        return file_id(self.path) == self._file
 
     def _open(self) -> None:
         until = perf_counter_ns() + int(self._patience * 1e9)
@@ -228,6 +245,7 @@ class Link:
             self._file = file
             self.generation += 1
         self._logs = tuple(map(file_id, logs(self.path)))
+        self._anchor = _anchor(self.path, file)
         self._pid = os.getpid()
         self._db = db
 
@@ -325,6 +343,9 @@ class Link:
     # -- letting go ------------------------------------------------------------------------------
 
     def _drop(self) -> None:
+        if self._anchor >= 0:
+            os.close(self._anchor)
+            self._anchor = -1
         db, self._db = self._db, None
         if db is not None:
             try:
@@ -391,6 +412,24 @@ class _Transaction:
                     link._db.execute("ROLLBACK")
         finally:
             link.lock.release()
+
+
+def _anchor(path: str, file: FileId) -> int:
+    """A descriptor that only names the file, where the system has such; -1 elsewhere.
+
+    Closing it leaves SQLite's locks alone, which closing any other descriptor of the file would not.
+    """
+    if not hasattr(os, "O_PATH"):
+        return -1
+    try:
+        anchor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    stat = os.fstat(anchor)
+    if (stat.st_dev, stat.st_ino) == file:
+        return anchor
+    os.close(anchor)
+    return -1
 
 
 def _connect(place: str, uri: bool = False) -> sqlite3.Connection:

@@ -23,6 +23,7 @@ from loopguard_core.store.contract import (
 )
 from loopguard_core.store.link import Link
 from loopguard_core.store.paths import default_store, machine_key, make_directory
+from loopguard_core.store.tails import Own
 from loopguard_core.store.wake import Wake
 
 TYPE_CHECKING = False
@@ -48,6 +49,7 @@ class SqliteStore(Store):
         self._has_secret_tool = redactor is not None and bool(redactor.rules.never_store)
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
+        self._own = Own()
         self._wakes = _local()
 
     @property
@@ -68,12 +70,12 @@ class SqliteStore(Store):
             with self._link.lock, self._link.transaction():
                 if kind == "request_opened" and named is None:
                     row.request = f"R{self._last_request() + 1}"
-                key = self._insert(kind, session, event.ts, expect, row)
+                key = self._insert(session, expect, event, row)
                 self._note_request(kind, row.request, key)
             if named is None:
                 event.data["request"] = row.request
         else:
-            key = self._insert(kind, session, event.ts, expect, row)
+            key = self._insert(session, expect, event, row)
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event]) -> int:
@@ -96,12 +98,22 @@ class SqliteStore(Store):
                     appended += 1
         return appended
 
-    def _insert(
-        self, kind: str, session: str, ts: float | None, expect: int | None, row: rows.Row
-    ) -> int:
+    def _insert(self, session: str, expect: int | None, event: Event, row: rows.Row) -> int:
         """Insert one event; its key."""
+        link, own = self._link, self._own
+        with link.lock:
+            key = own.append(link, session, expect, event, row)
+            if not key:
+                key = self._insert_generally(session, expect, event, row)
+                own.appended(link, session)
+            return key
+
+    def _insert_generally(
+        self, session: str, expect: int | None, event: Event, row: rows.Row
+    ) -> int:
+        kind = event.type
         values: tuple[Any, ...] = (
-            *(session, expect, ts, kind if kind in TYPES else rows.column(kind)),
+            *(session, expect, event.ts, kind if kind in TYPES else rows.column(kind)),
             *(row.call, row.request, row.tool, row.tier, row.mark),
             *(row.data, row.verdict, row.payload),
         )
