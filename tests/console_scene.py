@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from loopguard_console.app import ConsoleApp
-from loopguard_console.deciding import Decider
+from loopguard_console.deciding import Decider, Permission
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
@@ -128,6 +128,45 @@ def empty_desk() -> Desk:
     return Desk(live=True, guard_of=guard_of, events_of=lambda _: ListEvents())
 
 
+class Nobody(Decider):
+    """Somebody could decide here; nothing is carried out."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str, Any]] = []
+
+    def approve(self, request: Request, note: str = "") -> str:
+        self.said.append(("approve", request.request, note))
+        return f"{request.request} approved"
+
+    def deny(self, request: Request, note: str = "") -> str:
+        self.said.append(("deny", request.request, note))
+        return f"{request.request} denied"
+
+    def modify(self, request: Request, args: Any, note: str = "") -> str:
+        self.said.append(("modify", request.request, args))
+        return f"{request.request} runs with your arguments"
+
+    def override(self, session: str, permission: Permission) -> str:
+        self.said.append(("override", session, permission))
+        return "granted"
+
+    def reset(self, session: str, scope: str, key: str, note: str = "") -> str:
+        self.said.append(("reset", session, (scope, key)))
+        return "the count starts afresh"
+
+    def halt(self, session: str, scope: str, children: bool, note: str = "") -> str:
+        self.said.append(("halt", session, (scope, children, note)))
+        return "halted"
+
+    def resume(self, session: str, note: str = "") -> str:
+        self.said.append(("resume", session, note))
+        return "resumed"
+
+    def revoke(self, session: str, grant: str) -> str:
+        self.said.append(("revoke", session, grant))
+        return "revoked"
+
+
 def live(decider: Decider | None = None, *, empty: bool = False) -> ConsoleApp:
     """A live console on the research agent and its neighbours, or on nothing yet."""
     desk = empty_desk()
@@ -138,4 +177,4 @@ def live(decider: Decider | None = None, *, empty: bool = False) -> ConsoleApp:
         two, halts = fixer()
         desk.take(batch(one, two, waiting=(waits, halts)))
         desk.select(one.session)
-    return ConsoleApp(desk, source="~/state/loopguard/events.db", decider=decider)
+    return ConsoleApp(desk, source="~/events.db", decider=decider or Nobody())

@@ -55,6 +55,7 @@ def test_help_and_palette_name_every_action_of_the_place() -> None:
                 if action.id not in ("quit", "help", "command_palette"):
                     assert action.title.capitalize() in commands
             await pilot.press("question_mark")
+            await pilot.pause()
             shown = str(app.screen.query_one("#help Static").render())
             for action in actions_of(*places):
                 assert action.title in shown

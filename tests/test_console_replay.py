@@ -31,11 +31,15 @@ def loop() -> list[Event]:
     ]
 
 
+def recording() -> ConsoleApp:
+    return replay_app(loop(), title="loop.jsonl", config=Config({"policy": "graded"}))
+
+
 def drive(step: Step, size: tuple[int, int] = (120, 40)) -> None:
     """Run *step* against the console on the loop."""
 
     async def run() -> None:
-        app = replay_app(loop(), title="loop.jsonl", config=Config({"policy": "graded"}))
+        app = recording()
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
             await step(app, pilot)

@@ -51,7 +51,7 @@ class Asking:
 def card(view: View | None, asking: Asking | None, width: int, height: int = 40) -> Content:
     """Everything about the call at the cursor; in a low pane the keys come in short form."""
     if view is None or view.cursor < 0:
-        return Content.assemble(("Select a call to see what it did and why.", "$dim"))
+        return Content("")
     row = view.recording.row(view.cursor)
     verdict = view.recording.why(view.cursor)
     low = height < 16
@@ -189,7 +189,9 @@ KEYS = (
 
 def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
     request = asking.request
-    left = "" if asking.left is None else f"{span(asking.left)}, then {_otherwise(request)}"
+    left = "" if asking.left is None else f"{span(asking.left)} left"
+    if left and width >= 48:
+        left += f", then {_otherwise(request)}"
     late = request.resolution == "expired"
     if late:
         left = f"for {span(asking.left)} more" if asking.left is not None else ""
@@ -241,7 +243,9 @@ def _in_a_row(keys: list[tuple[str, str, str]], armed: bool) -> Content:
     return Content.assemble(*parts)
 
 
-def request_card(asking: Asking | None, width: int, *, answered: bool = False) -> Content:
+def request_card(
+    asking: Asking | None, width: int, height: int = 40, *, answered: bool = False
+) -> Content:
     """A request by itself, as the inbox shows it. *answered*: the one that was chosen is gone."""
     if asking is None:
         words = (
@@ -257,22 +261,23 @@ def request_card(asking: Asking | None, width: int, *, answered: bool = False) -
     count = str(verdict.get("count") or "")
     if count and verdict.get("threshold"):
         count += f" of {verdict['threshold']}"
-    facts = [("detector", detector), ("count", count), ("session", request.session)]
-    reason = safe(str(verdict.get("reason") or ""), lines=True) or TIER_WORDS[tier]
-    return Content("\n").join(
-        [
-            Content.assemble((signature_label(request.tool, request.args, width), "bold")),
-            Content.assemble((reason, TIER_STYLES[tier])),
-            *[
-                Content.assemble((f"  {n:<10}", "$dim"), safe(v, max(10, width - 12)))
-                for n, v in facts
-                if v
-            ],
-            Content(""),
-            _choices(asking, width),
-            _payload("ARGUMENTS", pretty(request.args)),
-        ]
-    )
+    reason = str(verdict.get("reason") or "")
+    facts = [
+        ("count", count),
+        ("detector", detector),
+        ("session", request.session),
+        ("told", reason),
+    ]
+    room = max(10, width - 11)
+    low = height < 18
+    parts = [
+        Content.assemble((signature_label(request.tool, request.args, width), "bold")),
+        Content.assemble((safe(_sentence(reason)) or TIER_WORDS[tier], TIER_STYLES[tier])),
+        _choices(asking, width, low=height < 12),
+        Content("\n").join([_fact(name, value, room) for name, value in facts if value]),
+        _payload("ARGUMENTS", pretty(request.args)),
+    ]
+    return Content("\n" if low else "\n\n").join(parts)
 
 
 def _otherwise(request: Request) -> str:

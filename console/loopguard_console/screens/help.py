@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -52,24 +53,28 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help"):
-            yield Static(self._text(), markup=False)
+            yield Static(markup=False)
 
-    def _text(self) -> Content:
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        width = self.query_one("#help").scrollable_content_region.width
+        self.query_one("#help Static", Static).update(self._text(max(30, width - 1)))
+
+    def _text(self, width: int) -> Content:
         parts: list[Content] = []
         for group, actions in groups(actions_of(*self._places)).items():
             parts.append(Content.assemble((f"{group}\n", "bold $text-primary")))
             for action in actions:
-                parts.append(
-                    Content.assemble(
-                        (f"  {keys_of(action):<12}", "bold $text-accent"),
-                        (f"{action.title:<14}", "bold"),
-                        (f"{action.help}\n", ""),
-                    )
-                )
+                parts += _entry(keys_of(action), action.title, action.help, width)
             parts.append(Content("\n"))
         parts.append(Content.assemble(("Words\n", "bold $text-primary")))
         for word, meaning in WORDS:
-            parts.append(Content.assemble((f"  {word:<14}", "bold"), (f"{meaning}\n", "")))
+            parts += _entry("", word, meaning, width)
         parts.append(Content.assemble(("\nEsc closes this.", "$dim")))
         return Content("").join(parts)
 
@@ -80,3 +85,16 @@ class Help(ModalScreen[None]):
     def action_close(self) -> None:
         """Back."""
         self.dismiss(None)
+
+
+def _entry(keys: str, name: str, text: str, width: int) -> list[Content]:
+    """Keys and name in columns, the explanation beside them, wrapped under itself."""
+    first = f" {keys:<9}" if keys or width >= 60 else " "
+    indent = len(first) + 16
+    lines = textwrap.wrap(text, max(20, width - indent))
+    more = "".join(f"\n{' ' * indent}{line}" for line in lines[1:])
+    return [
+        Content.assemble(
+            (first, "bold $text-accent"), (f"{name:<16}", "bold"), f"{lines[0]}{more}\n"
+        )
+    ]

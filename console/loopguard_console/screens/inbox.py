@@ -61,9 +61,12 @@ class InboxScreen(DecidingScreen):
         request = self.selected()
         armed = self.look()
         asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
-        width = max(20, self.query_one("#request").size.width - 2)
+        size = self.query_one("#request").scrollable_content_region
+        width = max(20, size.width - 1)
         self.query_one("#card", Static).update(
-            request_card(asking, width, answered=bool(requests.chosen and request is None))
+            request_card(
+                asking, width, size.height, answered=bool(requests.chosen and request is None)
+            )
         )
         self.query_one(StatusBar).show(
             app.desk, title="", muted=app.muted, watches=app.decider is None

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.widgets import Static
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking
-from loopguard_console.render import pad, signature_label
+from loopguard_console.render import pad, safe, signature_label
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.looking import Looking
 from loopguard_console.widgets.chain import Chain
@@ -35,6 +36,21 @@ _FOR_REQUESTS = frozenset({"approve", "deny", "modify"})
 _ONLY_REPLAY = frozenset({"play", "faster", "slower"})
 
 
+WELCOME = (
+    ("Nothing has been recorded yet.\n\n", "bold"),
+    ("See it at work          ", "$dim"),
+    ("loopguard-console demo\n", "bold $text-accent"),
+    ("Connect a coding agent  ", "$dim"),
+    ("loopguard-console install claude-code\n", "bold $text-accent"),
+    ("Guard your own agent    ", "$dim"),
+    ("from loopguard_core.shim import LoopGuard\n", "bold $text-accent"),
+    ("Open a transcript       ", "$dim"),
+    ("loopguard-console open FILE\n\n", "bold $text-accent"),
+    ("Sessions appear here as soon as an agent starts. Watching ", "$dim"),
+)
+NOTHING = (("There are no calls in this recording.\n\n", "bold"),)
+
+
 class MainScreen(Looking, DecidingScreen):
     """The chain of one session with everything about it."""
 
@@ -46,6 +62,7 @@ class MainScreen(Looking, DecidingScreen):
     def compose(self) -> ComposeResult:
         yield StatusBar(id="status", markup=False)
         yield Transport(id="transport")
+        yield Static(id="welcome", markup=False)
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield Static("SESSIONS", classes="title", markup=False)
@@ -108,6 +125,7 @@ class MainScreen(Looking, DecidingScreen):
         if not self.is_mounted:
             return
         desk = self.console_app.desk
+        self._welcome()
         self.query_one(SessionList).show(desk)
         self.query_one(InboxList).show(desk)
         self._title(self.view)
@@ -134,10 +152,24 @@ class MainScreen(Looking, DecidingScreen):
     def _useless(self, view: View | None, request: Request | None) -> frozenset[str]:
         """Actions that would change nothing now; their keys say so, the last line leaves them out."""
         out = set() if request is not None else set(_FOR_REQUESTS)
+        if view is None or view.cursor < 0:
+            out |= {"override", "reset", "halt", "follow", "next_tier", "search", "back_to_chain"}
         guard = view.recording.guard if view is not None else None
         if guard is None or (guard.latch is None and guard.controls.halt is None):
             out.add("resume")
         return frozenset(out)
+
+    def _welcome(self) -> None:
+        """What to do where nothing has been recorded yet."""
+        desk = self.console_app.desk
+        empty = desk.loaded and not desk.sessions and not desk.error
+        welcome = self.query_one("#welcome", Static)
+        if welcome.display != empty:
+            welcome.display = empty
+            self.query_one("#body").display = not empty
+        if empty:
+            words = WELCOME if desk.live else NOTHING
+            welcome.update(Content.assemble(*words, (safe(self.console_app.source), "$dim")))
 
     def _title(self, view: View | None) -> None:
         desk = self.console_app.desk

@@ -78,8 +78,6 @@ def session_title(session: Session, width: int) -> str:
     """What a person calls a session: its name, else its agent with the start of its id."""
     if session.name:
         return safe(session.name, width)
-    agent = safe(session.agent, width)
-    short = safe(session.session, width)[:8]
-    return safe(
-        f"{agent} {short}" if agent and agent != session.session else session.session, width
-    )
+    if not session.agent or session.session.startswith(session.agent):
+        return safe(session.session, width)
+    return safe(f"{session.agent} {session.session[:8]}", width)
