@@ -38,6 +38,12 @@ _FAILURE = re.compile(
     rf"|\d+(?:[.,:]\d+)*(?:\s?{_UNIT}\b|%|x\b)?",
     re.I,
 )
+#: What guards and hosts write into a result, which is not the tool's answer.
+_NOTICE = re.compile(
+    r"\n?\[[^\]\n]{0,80}\b(?:loop|guard|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
+    r"|<(system-reminder|system_warning|loop-?guard|notice)>.{0,4000}?</\1>",
+    re.I | re.S,
+)
 _HOLES = re.compile(r"#(?:[\s,:;.=()-]*#)+")
 _SPACE = re.compile(r"\s+")
 
@@ -48,7 +54,7 @@ _LABELLED = re.compile(
     # an id with its label; bare numbers under a bare "id" are left to _NUMBERED
     r"|\b(?:request|trace|span|session|correlation|run|execution|invocation|transaction|chunk|message|msg|event|operation|job|task|call|build|container|instance|ticket|order|conversation|log)[ _-]?(?:id|no|number|#)\b[\"']?\s*[:=#]?\s*[\"']?[\w.:-]+"
     r"|\b(?:id|uid|uuid|guid|nonce|etag|token|cid|rid|ref|hash|sha|checksum|x-request-id)[\"']?\s*[:=#]\s*[\"']?(?=[\w-]*\d)(?=[\w-]*[a-zA-Z-])[\w-]{4,}"
-    r"|\b(?:id|req|request|trace|run|job|msg|sess|session|call|evt|tx)[ _#:=-]+(?=[0-9a-f]*\d)[0-9a-f]{4,}\b"
+    r"|\b(?:id|req|request|trace|run|job|msg|sess|session|call|evt|tx)[ _#:=-]+(?=[0-9a-f]*\d)[0-9a-f]{4,}(?:-[0-9a-f]{4,})*\b"
     rf"|{_UUID}|\b0x[0-9a-fA-F]{{6,}}\b"
     # the call's own duration
     rf"|{_RAN}[\"']?(?:[_ ]?(?:ms|s|sec|secs|seconds))?[\"']?\s*[:=]?\s*[\"']?\d+(?:[.,]\d+)*\s?{_UNIT}?\b"
@@ -180,7 +186,7 @@ def template(text: str, said: tuple[str, ...] = ()) -> str:
     for word in said:
         if word in text:
             text = text.replace(word, " # ")
-    text = _FAILURE.sub("#", text)
+    text = _FAILURE.sub("#", without_notices(text))
     return _SPACE.sub(" ", _HOLES.sub("#", text)).strip().casefold()
 
 
@@ -204,6 +210,13 @@ def outage_class(text: str) -> str:
     return ""
 
 
+def without_notices(text: str) -> str:
+    """The text without what a guard or the host added to it."""
+    if "[" not in text and "<" not in text:
+        return text
+    return _NOTICE.sub("", text)
+
+
 def is_empty(text: str) -> bool:
     """True where the answer of a search says that nothing was found."""
     if len(text) > _SHORT:
@@ -216,7 +229,7 @@ def steady(text: str, *, reads: bool, numbered: bool) -> str:
 
     *numbered*: a plain number under ``id`` is an id of the call, not an item that was fetched.
     """
-    text = _LABELLED.sub("#", text)
+    text = _LABELLED.sub("#", without_notices(text))
     if numbered:
         text = _NUMBERED.sub("#", text)
     return _TALLY.sub("#", text) if reads else text

@@ -32,7 +32,7 @@ HALT, DRY_HALT = 10, 20
 OUTAGE_WARN, OUTAGE_FAST, OUTAGE_UNKNOWN, OUTAGE_SLOW = 2, 7, 9, 40
 BACK_OFF = 2.0
 #: Seconds after which asking again is waiting: a poller, a reader, anything else that changes nothing.
-POLL_WAIT, READ_WAIT, ASK_WAIT, PACES = 1.0, 30.0, 15.0, 3.0
+POLL_WAIT, READ_WAIT, ASK_WAIT, PACES = 1.0, 20.0, 10.0, 3.0
 CLOCK_WARN, CLOCK_WARN_POLL = 4, 8
 WAITS_WARN = 30
 FLIPS = 8

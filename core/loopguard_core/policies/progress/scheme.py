@@ -46,6 +46,10 @@ _SHELLS = frozenset(
     )
 )
 _SLEEPERS = frozenset(("sleep", "wait", "delay", "pause"))
+#: Tools that hand out one thing after the other: a new id is a new thing.
+_DRAINS = frozenset(
+    ("receive", "recv", "pop", "next", "drain", "dequeue", "consume", "pull", "take", "shift", "claim", "lease")
+)
 _CASELESS = frozenset(
     ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
 )
@@ -75,6 +79,7 @@ class _Tool:
     """What a tool is to this scheme: made once for each tool and its traits."""
 
     __slots__ = (
+        "drains",
         "flags",
         "poller",
         "reads",
@@ -89,6 +94,7 @@ class _Tool:
     def __init__(self, tool: str, traits: Traits) -> None:
         found = words(tool)
         self.reads = bool(traits.readonly)
+        self.drains = self.reads or not _DRAINS.isdisjoint(found)
         self.poller = bool(traits.poller)
         self.shell = not _SHELLS.isdisjoint(found) and not self.reads
         self.sleeper = not self.reads and bool(found) and found[0] in _SLEEPERS
@@ -169,9 +175,11 @@ class ProgressScheme(Scheme):
         return record
 
     def _shell(self, args: Payload, command: str, record: Record) -> None:
-        if commands.looks_up(command):
+        searches, lines = commands.looks_up(command), commands.file_lines(command)
+        if searches:
             record["f"] += "q"
-        lines = commands.file_lines(command)
+        if (searches or lines is not None) and "r" not in record["f"]:
+            record["f"] += "r"
         if lines is not None:
             record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
 
@@ -221,7 +229,7 @@ class ProgressScheme(Scheme):
             record["l"] = text.count("\n") + 1
         if len(text) <= _NORMALISED:
             steady = answers.steady(
-                text, reads=known.reads, numbered=not (known.reads or "p" in flags)
+                text, reads=known.reads, numbered=not (known.drains or "p" in flags)
             )
             if steady != text:
                 record["n"] = result.digest_of(steady)
