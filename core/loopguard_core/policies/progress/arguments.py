@@ -39,7 +39,9 @@ _MATTERS = frozenset(
 )
 _LOOKED_AT = frozenset(("path", "file_path", "file", "filename", "id", "q", *_MATTERS))
 
-_LONG = 4096
+_WATCHED = EXPLAINS | DESCRIBES
+#: Free text is left as it is beyond a word or two, anything beyond a page.
+_FREE, _LONG = 64, 4096
 _DEEPEST = 12
 _DOTTED = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[/\\]{2}|\\|.[/\\]$|^file:")
 _COMMENT = re.compile(r"(?m)^[ \t]*#(?!!).*\n?")
@@ -49,7 +51,7 @@ _WHOLE = 2**53
 class Tidier:
     """Tidies the arguments of one tool. ``fold_case``: queries of this tool ignore letter case."""
 
-    __slots__ = ("_fold_case", "_ignored", "_looks", "_only", "_paths")
+    __slots__ = ("_fold_case", "_ignored", "_matters", "_only", "_roles")
 
     def __init__(
         self,
@@ -62,8 +64,8 @@ class Tidier:
     ) -> None:
         self._ignored = frozenset(ignored)
         self._only = frozenset(only)
-        self._paths = frozenset(paths)
-        self._looks = looks
+        self._roles = {**dict.fromkeys(paths, PATH), **ROLES}
+        self._matters = _LOOKED_AT if looks else _MATTERS
         self._fold_case = fold_case
 
     def tidy(self, args: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
@@ -72,29 +74,37 @@ class Tidier:
         ``f`` fields, ``j`` JSON spelling, ``p`` paths and addresses, ``s`` white space, case, comments.
         """
         kinds: set[str] = set()
-        dropped = self._dropped(args)
-        if dropped:
-            kinds.add("f")
-            args = {k: v for k, v in args.items() if k not in dropped}
-        return self._mapping(args, kinds, 0), "".join(sorted(kinds))
+        if self._only or not _WATCHED.isdisjoint(args) or not self._ignored.isdisjoint(args):
+            dropped = self._dropped(args)
+            if dropped:
+                kinds.add("f")
+                args = {k: v for k, v in args.items() if k not in dropped}
+        tidied = self._mapping(args, kinds, 0)
+        return tidied, "".join(sorted(kinds)) if kinds else ""
 
     def _dropped(self, args: dict[Any, Any]) -> set[Any]:
         if self._only and self._only.intersection(args):
             return {k for k in args if k not in self._only}
-        dropped = set(self._ignored.intersection(args)) if self._ignored else set()
+        dropped = set(self._ignored.intersection(args))
         if len(args) > 1:
-            if not EXPLAINS.isdisjoint(args):
-                dropped |= EXPLAINS.intersection(args)
-            if not DESCRIBES.isdisjoint(args):
-                matters = _LOOKED_AT if self._looks else _MATTERS
-                if not matters.isdisjoint(args):
-                    dropped |= DESCRIBES.intersection(args)
+            dropped |= EXPLAINS.intersection(args)
+            if not self._matters.isdisjoint(args):
+                dropped |= DESCRIBES.intersection(args)
         return dropped if len(dropped) < len(args) else set()
 
     def _mapping(self, args: dict[Any, Any], kinds: set[str], depth: int) -> dict[Any, Any]:
         out: dict[Any, Any] | None = None
         for key, value in args.items():
-            tidied = self._value(key, value, kinds, depth)
+            kind = type(value)
+            if kind is str:
+                role = self._roles.get(key)
+                if role is None and len(value) > _FREE:
+                    continue
+                tidied = self._text(role, value, kinds)
+            elif kind is int or kind is bool:
+                continue
+            else:
+                tidied = self._value(key, value, kinds, depth)
             if tidied is value and value is not None:
                 continue
             if out is None:
@@ -110,9 +120,7 @@ class Tidier:
         """The tidied value; the same object where nothing changes, None where it says nothing."""
         kind = type(value)
         if kind is str:
-            return self._text(key, value, kinds)
-        if kind is int or kind is bool:
-            return value
+            return self._text(self._roles.get(key), value, kinds)
         if kind is float:
             if value.is_integer() and -_WHOLE < value < _WHOLE:
                 kinds.add("j")
@@ -121,8 +129,7 @@ class Tidier:
         if depth >= _DEEPEST:
             return value
         if kind is dict:
-            tidied = self._mapping(value, kinds, depth + 1)
-            return tidied or None
+            return self._mapping(value, kinds, depth + 1) or None
         if kind is list:
             items = [self._value(key, v, kinds, depth + 1) for v in value]
             if all(a is b for a, b in zip(items, value, strict=True)):
@@ -130,31 +137,19 @@ class Tidier:
             return items
         return value
 
-    def _text(self, key: Any, value: str, kinds: set[str]) -> Any:
+    def _text(self, role: str | None, value: str, kinds: set[str]) -> Any:
         text = value.strip()
         if not text:
             return None
         if len(text) > _LONG:
-            if len(text) != len(value):
-                kinds.add("s")
-                return text
             return value
-        role = ROLES.get(key) or (PATH if key in self._paths else None)
         if role is None:
-            if (
-                text.isdecimal()
-                and text.isascii()
-                and len(text) < 16
-                and (text[0] != "0" or text == "0")
-            ):
+            if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
                 kinds.add("j")
                 return int(text)
         elif role is PATH:
             if _DOTTED.search(text) is not None:
-                plain = path(text)
-                if plain != text:
-                    kinds.add("p")
-                    text = plain
+                text = path(text)
         elif role is COMMAND:
             text = command(text)
         elif role is QUERY:
@@ -162,14 +157,10 @@ class Tidier:
             if self._fold_case:
                 text = text.casefold()
         else:
-            plain = address(text)
-            if plain != text:
-                kinds.add("p")
-                text = plain
+            text = address(text)
         if text == value:
             return value
-        if "p" not in kinds:
-            kinds.add("s")
+        kinds.add("p" if role is PATH or role is ADDRESS else "s")
         return text
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from loopguard_core.policies.progress.answers import TIMEOUT, TRANSIENT
+from loopguard_core.policies.progress.answers import (
+    DENIED,
+    NOTHING_FOUND,
+    READ_BEFORE,
+    SAME_ANSWER,
+    SAME_TARGET,
+    TIMEOUT,
+    TRANSIENT,
+)
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, times
 
 TYPE_CHECKING = False
@@ -20,6 +28,7 @@ _FLAGS = (
     ("z", "sleep"),
 )
 _COSMETICS = (
+    ("m", "identity by a match function,"),
     ("f", "ignored fields"),
     ("j", "JSON spelling"),
     ("p", "path spelling"),
@@ -27,12 +36,24 @@ _COSMETICS = (
 )
 
 
+_known: dict[tuple[str, str, str], tuple[str, ...]] = {}
+
+
 def traits(record: Record) -> tuple[str, ...]:
     """The traits and normalisations of a request, in words."""
-    flags, cosmetics = record.get("f", ""), record.get("d", "")
+    key = (record.get("f", ""), record.get("d", ""), record.get("v", ""))
+    found = _known.get(key)
+    if found is None:
+        if len(_known) > 500:
+            _known.clear()
+        found = _known[key] = _traits(*key)
+    return found
+
+
+def _traits(flags: str, cosmetics: str, source: str) -> tuple[str, ...]:
     found = [word for letter, word in _FLAGS if letter in flags]
     if found:
-        found.append(f"traits from {record.get('v', 'rule')}")
+        found.append(f"traits from {source or 'rule'}")
     found += [f"{word} normalised" for letter, word in _COSMETICS if letter in cosmetics]
     return tuple(found)
 
@@ -50,7 +71,7 @@ def warned(tool: str, agent: Agent, asked: Asked) -> str:
 
 def _story(tool: str, agent: Agent, asked: Asked) -> str:
     ran = asked.answers.get(asked.last, 0)
-    if asked.failing == "denied":
+    if asked.failing == DENIED:
         what = (
             f"{named(tool)} was requested {times(asked.repeats)} with the same arguments and denied"
         )
@@ -67,9 +88,9 @@ def _story(tool: str, agent: Agent, asked: Asked) -> str:
 
 
 def _advice(asked: Asked) -> str:
-    if asked.failing == "denied":
+    if asked.failing == DENIED:
         return "Asking again will not change the decision: do something else, or ask the user."
-    return DIAGNOSE if asked.failing and asked.failing != "nothing found" else CHANGE
+    return DIAGNOSE if asked.failing and asked.failing != NOTHING_FOUND else CHANGE
 
 
 def burst(tool: str, count: int, *, stopped: bool) -> str:
@@ -82,19 +103,19 @@ def varying(tool: str, agent: Agent, *, halts: bool = False) -> str:
     """Why calls with ever other arguments are slowed down."""
     kind = agent.dry_class
     count = agent.dry_count
-    if kind == "nothing found":
+    if kind == NOTHING_FOUND:
         what = f"The last {count} searches, each with other words, found nothing."
         then = "What you look for may not be there: say so, or look elsewhere."
-    elif kind == "same answer":
+    elif kind == SAME_ANSWER:
         what = f"The last {count} searches, each with other words, gave an answer that you already have."
         then = "Use what you have, or look elsewhere."
-    elif kind == "lines read before":
+    elif kind == READ_BEFORE:
         what = f"The last {count} reads of {named(tool)} brought no line that was not read before."
         then = "Use what you have read."
-    elif kind == "same target":
+    elif kind == SAME_TARGET:
         what = f"{named(tool)} sent {count} more messages to the same place and got the same answer each time."
         then = "Wait for a reply, or stop."
-    elif kind == "denied":
+    elif kind == DENIED:
         what = f"The last {count} requests were denied, though the arguments changed."
         then = "Other arguments will not change the decision: do something else, or ask the user."
     else:

@@ -19,6 +19,8 @@ import json
 from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
+from loopguard_core.policies.progress.memory import Memory
+from loopguard_core.policies.progress.volatile import readings
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.identity import Payload, Record
+    from loopguard_core.policies.keys import Matchers
     from loopguard_core.traits import Traits
 
 NAME = "progress-1"
@@ -48,7 +51,20 @@ _SHELLS = frozenset(
 _SLEEPERS = frozenset(("sleep", "wait", "delay", "pause"))
 #: Tools that hand out one thing after the other: a new id is a new thing.
 _DRAINS = frozenset(
-    ("receive", "recv", "pop", "next", "drain", "dequeue", "consume", "pull", "take", "shift", "claim", "lease")
+    (
+        "receive",
+        "recv",
+        "pop",
+        "next",
+        "drain",
+        "dequeue",
+        "consume",
+        "pull",
+        "take",
+        "shift",
+        "claim",
+        "lease",
+    )
 )
 _CASELESS = frozenset(
     ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
@@ -123,10 +139,14 @@ class _Tool:
 class ProgressScheme(Scheme):
     """The identity scheme of ``progress``."""
 
-    name = NAME
-
-    def __init__(self) -> None:
+    def __init__(self, matchers: Matchers | None = None) -> None:
+        self.name = f"{NAME}+{matchers.label}" if matchers else NAME
+        self._matchers = matchers
         self._tools: dict[tuple[str, Traits], _Tool] = {}
+        self._memory = Memory()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ProgressScheme:
+        return self
 
     def _tool(self, tool: str, traits: Traits) -> _Tool:
         found = self._tools.get((tool, traits))
@@ -138,32 +158,38 @@ class ProgressScheme(Scheme):
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
         known = self._tool(tool, traits)
-        value = _arguments(args.value)
+        value = args.value
+        if type(value) is not dict:
+            value = _arguments(value)
         if value is None:
-            return {"s": args.digest, "f": known.flags, "v": known.source}
-        try:
-            return self._request(known, args, value)
-        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
-            return {"s": args.digest, "f": known.flags, "v": known.source}
+            record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
+        else:
+            try:
+                record = self._request(known, args, value)
+            except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+                record = {"s": args.digest, "f": known.flags, "v": known.source}
+        if self._matchers and (own := self._matchers.key(tool, args)):
+            record = {"s": own, "f": record["f"], "v": record["v"], "d": "m"}
+        if self._memory.first(f"{tool}:{record['s']}"):
+            record["i"] = 1
+        return record
 
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
-        same = tidied is args.value
-        digest = args.digest if same else args.digest_of(canonical(tidied))
-        record: Record = {"s": digest, "f": tool.flags, "v": tool.source}
+        digest = args.digest if tidied is args.value else args.digest_of(canonical(tidied))
+        flags = tool.flags
+        record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
             record["d"] = cosmetics
-        command = ""
-        if tool.shell:
-            command = commands.command_of(value)
         if tool.poller and not any(value.get(name) for name in _TYPED):
-            record["f"] += "p"
+            record["f"] = flags = flags + "p"
+        command = commands.command_of(value) if tool.shell else ""
         if tool.sleeper or (command and "sleep" in command):
             seconds, only = commands.slept(command, value, tool.sleeper)
             if seconds:
                 record["w"] = round(seconds, 3)
             if only:
-                record["f"] += "z"
+                record["f"] = flags + "z"
         if command:
             self._shell(args, command, record)
         elif tool.reads and not tool.search:
@@ -184,14 +210,15 @@ class ProgressScheme(Scheme):
             record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
 
     def _reading(self, args: Payload, tidied: dict[Any, Any], digest: str, record: Record) -> None:
-        where = next(
-            (k for k in tidied if ROLES.get(k) is PATH and isinstance(tidied[k], str)), None
-        )
-        if where is None:
+        spelled = ""
+        for key in tidied:
+            if ROLES.get(key) is PATH and isinstance(tidied[key], str):
+                spelled = tidied[key]
+                break
+        else:
             return
-        spelled: str = tidied[where]
-        last = spelled.rpartition("/")[2]
-        record["p"] = ("a" if spelled.startswith("/") else "r") + args.digest_of(last)[:12]
+        last = spelled[spelled.rfind("/") + 1 :]
+        record["p"] = ("a" if spelled[0] == "/" else "r") + args.digest_of(last)[:12]
         if commands.RANGE_FIELDS.isdisjoint(tidied):
             record["g"] = [digest, 0, None]
             return
@@ -203,23 +230,19 @@ class ProgressScheme(Scheme):
     def outcome(
         self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
     ) -> Record:
-        value = result.value
         try:
-            return self._success(tool, result, traits, request) if ok else _failure(args, result)
+            if ok:
+                return self._success(tool, result, traits, request)
+            return self._failure(args, result)
         except Exception:  # noqa: BLE001 - a foreign result may raise anything
-            digest = result.digest
-            return (
-                {"x": digest}
-                if ok
-                else {"e": digest, "c": "", "x": digest, "y": type(value).__name__}
-            )
+            return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
     def _success(self, tool: str, result: Payload, traits: Traits, request: Record) -> Record:
-        known = self._tool(tool, traits)
         flags = request.get("f", "")
         text = result.canonical
-        record: Record = {"x": result.digest}
-        if len(text) <= 600:
+        digest = result.digest
+        record: Record = {"x": digest}
+        if len(text) <= answers.SHORT:
             if "q" in flags and answers.is_empty(text):
                 record["z"] = 1
             elif outage := answers.outage_class(text):
@@ -227,23 +250,30 @@ class ProgressScheme(Scheme):
         lines = request.get("g")
         if lines is not None and lines[2] is None:
             record["l"] = text.count("\n") + 1
-        if len(text) <= _NORMALISED:
-            steady = answers.steady(
+        again = self._memory.again(f"{tool}:{request['s']}", text, digest)
+        if again and "i" not in request:
+            known = self._tool(tool, traits)
+            steady, timeless = readings(
                 text, reads=known.reads, numbered=not (known.drains or "p" in flags)
             )
-            if steady != text:
+            if steady:
                 record["n"] = result.digest_of(steady)
-            timeless = answers.timeless(steady)
-            if timeless != steady:
+            if timeless:
                 record["t"] = result.digest_of(timeless)
         return record
 
-
-def _failure(args: Payload, result: Payload) -> Record:
-    text = answers.text_of(result.value) or result.canonical[:4000]
-    said = _said(args.value)
-    pattern = answers.template(text, said)
-    return {"e": result.digest_of(pattern), "c": answers.failure_class(text)}
+    def _failure(self, args: Payload, result: Payload) -> Record:
+        digest = result.digest
+        text = answers.text_of(result.value) or result.canonical[:4000]
+        said = [word for word in _said(args.value) if word in text]
+        known = None if said else self._memory.failure(digest)
+        if known is not None:
+            return dict(known)
+        plain = answers.pattern(text, said)
+        record = {"e": result.digest_of(plain), "c": answers.failure_class(text)}
+        if not said:
+            self._memory.failed(digest, record)
+        return record
 
 
 def _said(args: Any) -> tuple[str, ...]:

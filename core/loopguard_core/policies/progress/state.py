@@ -1,10 +1,9 @@
-"""What ``progress`` remembers within a turn: agents, their calls, their messages. Plain slotted state."""
+"""What ``progress`` remembers within a turn: agents and their calls. Plain slotted state."""
 
 from __future__ import annotations
 
 from copy import copy
 
-_STEPS = 16
 _SAMPLES = 3
 
 
@@ -14,9 +13,12 @@ class Asked:
     __slots__ = (
         "answers",
         "clocks",
+        "counted",
         "failing",
         "flips",
+        "idle",
         "last",
+        "message",
         "open",
         "outages",
         "refused",
@@ -28,15 +30,22 @@ class Asked:
     def __init__(self, signature: str, tool: str) -> None:
         self.signature = signature
         self.tool = tool
+        #: Digest of an answer -> how many messages it came in. ``last`` is the latest.
         self.answers: dict[str, int] = {}
-        self.clocks: dict[str, int] = {}
         self.last = ""
+        self.clocks: dict[str, int] | None = None
+        #: Why the latest answer was no good, in words; empty where it was.
         self.failing = ""
         self.open = 0
         self.refused = 0
         self.waits = 0
         self.outages = 0
         self.flips = 0
+        #: The latest message with this call, how many of them in it brought nothing, and the message
+        #: in which the call was last counted.
+        self.message = ""
+        self.idle = 0
+        self.counted = ""
 
     @property
     def repeats(self) -> int:
@@ -50,42 +59,8 @@ class Asked:
         return twin
 
 
-class Step:
-    """One assistant message of one agent: however many calls it holds, it is one step."""
-
-    __slots__ = ("idle", "news", "probe", "seen", "stale")
-
-    def __init__(self) -> None:
-        self.stale = False
-        self.news = False
-        self.probe: bool | None = None
-        self.idle: dict[str, int] = {}
-        self.seen: set[str] = set()
-
-    def __copy__(self) -> Step:
-        twin = Step()
-        twin.stale, twin.news, twin.probe = self.stale, self.news, self.probe
-        twin.idle, twin.seen = dict(self.idle), set(self.seen)
-        return twin
-
-
-class Started:
-    """A call between its start and its end."""
-
-    __slots__ = ("agent", "message", "signature", "ts", "waited")
-
-    def __init__(
-        self, agent: str, message: str, signature: str, ts: float | None, waited: bool
-    ) -> None:
-        self.agent = agent
-        self.message = message
-        self.signature = signature
-        self.ts = ts
-        self.waited = waited
-
-
 class Agent:
-    """One agent's steps since the last news."""
+    """One agent's calls, and its steps since the last news. A message is one step."""
 
     __slots__ = (
         "asked",
@@ -99,19 +74,21 @@ class Agent:
         "known",
         "last",
         "last_wait",
+        "message",
+        "message_news",
+        "message_probe",
+        "message_stale",
         "outage",
         "probe",
         "refusals",
         "seen_as",
         "stale",
-        "steps",
         "worked",
     )
 
     def __init__(self) -> None:
         self.asked: dict[str, Asked] = {}
-        self.steps: dict[str, Step] = {}
-        #: Steps without news, and without them those that failed or found nothing (in points).
+        #: Steps without news; how many of them failed or found nothing, and in points.
         self.stale = 0
         self.dry = 0
         self.dry_count = 0
@@ -121,9 +98,14 @@ class Agent:
         self.probe = False
         self.refusals = 0
         self.outage = 0
-        #: Failure templates and classes, empty searches and answers of searches that were seen.
+        #: The latest message: whether it was counted, brought news, was let through.
+        self.message = ""
+        self.message_stale = False
+        self.message_news = False
+        self.message_probe: bool | None = None
+        #: Failures, empty searches and answers of searches that were seen.
         self.known: set[str] = set()
-        #: Targets of messages with their last answer; basenames of paths with their answers.
+        #: Targets of messages with their last answer; basenames of paths with answers.
         self.kin: dict[str, str] = {}
         self.seen_as: dict[str, str] = {}
         self.covered: dict[str, list[tuple[int, int]]] = {}
@@ -133,14 +115,45 @@ class Agent:
         self.last_wait = 0.0
         self.gaps: tuple[int, float] = (0, 0.0)
 
-    def step(self, message: str) -> Step:
-        """The step of *message*; only the latest few are kept."""
-        found = self.steps.get(message)
-        if found is None:
-            if len(self.steps) >= _STEPS:
-                del self.steps[next(iter(self.steps))]
-            found = self.steps[message] = Step()
-        return found
+    def enter(self, message: str) -> None:
+        """A call of *message* comes: a new step, unless it is the latest."""
+        if self.message != message:
+            self.message = message
+            self.message_stale = self.message_news = False
+            self.message_probe = None
+
+    def spend(self, message: str) -> bool:
+        """Count the step of *message* as one without news; False where it is counted or had news."""
+        if self.message == message:
+            if self.message_stale or self.message_news:
+                return False
+            self.message_stale = True
+        self.stale += 1
+        return True
+
+    def refresh(self) -> None:
+        """There was news: what was counted since the last begins afresh."""
+        self.stale = self.dry = self.dry_count = self.refusals = 0
+        self.dry_class = ""
+        self.dry_tools.clear()
+        self.probe = False
+
+    def cover(self, target: str, first: int, end: int) -> bool:
+        """Remember that the lines ``[first, end)`` were read; True where all of them were before."""
+        known = self.covered.get(target)
+        if known is None:
+            self.covered[target] = [(first, end)]
+            return False
+        if any(a <= first and end <= b for a, b in known):
+            return True
+        out: list[tuple[int, int]] = []
+        for a, b in sorted([*known, (first, end)]):
+            if out and a <= out[-1][1]:
+                out[-1] = (out[-1][0], max(out[-1][1], b))
+            else:
+                out.append((a, b))
+        self.covered[target] = out
+        return False
 
     @property
     def pace(self) -> float:
@@ -152,23 +165,5 @@ class Agent:
         twin = Agent()
         for name in self.__slots__:
             setattr(twin, name, copy(getattr(self, name)))
-        twin.asked = {k: copy(v) for k, v in self.asked.items()}
-        twin.steps = {k: copy(v) for k, v in self.steps.items()}
-        twin.covered = {k: list(v) for k, v in self.covered.items()}
+        twin.asked = {key: copy(asked) for key, asked in self.asked.items()}
         return twin
-
-
-def covers(lines: list[tuple[int, int]], first: int, end: int) -> bool:
-    """True where the sorted, disjoint ranges *lines* hold every line of ``[first, end)``."""
-    return any(a <= first and end <= b for a, b in lines)
-
-
-def joined(lines: list[tuple[int, int]], first: int, end: int) -> list[tuple[int, int]]:
-    """The ranges *lines* with ``[first, end)`` added, sorted and disjoint."""
-    out: list[tuple[int, int]] = []
-    for a, b in sorted([*lines, (first, end)]):
-        if out and a <= out[-1][1]:
-            out[-1] = (out[-1][0], max(out[-1][1], b))
-        else:
-            out.append((a, b))
-    return out

@@ -1,0 +1,91 @@
+"""The numbers of ``progress``. Counts are answers that a call gave so far, steps are steps without news."""
+
+from __future__ import annotations
+
+from loopguard_core.policies.progress.answers import TRANSIENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.policies.options import Options
+
+WARN_AT, BLOCK_AT, HALT_AT = 3, 6, 16
+NEVER = 1 << 30
+#: A tool that is asked again on purpose is given this many times more.
+POLL = 2
+#: Identical calls in one message, beyond the first.
+BURST_WARN, BURST_BLOCK = 2, 4
+#: Points of varying calls that fail alike or find nothing: 2 for the same pattern, 1 for the same kind.
+DRY_WARN, DRY_BLOCK = 6, 12
+#: Outages: answers before the next is blocked, by what is known of the time between.
+OUTAGE_WARN, OUTAGE_FAST, OUTAGE_UNKNOWN, OUTAGE_SLOW = 3, 7, 9, 40
+#: Seconds between two tries that count as backing off.
+BACK_OFF = 2.0
+#: Seconds after which asking again is waiting: a poller, a reader, anything else that is not known to
+#: change the world; and how many times the agent's usual pace that must be.
+POLL_WAIT, READ_WAIT, ASK_WAIT, PACES = 1.0, 20.0, 10.0, 3.0
+#: Answers in which nothing but a time changed, by poller or not; unchanged answers over real time.
+CLOCK_WARN, CLOCK_WARN_POLL, WAITS_WARN = 4, 8, 30
+#: Answers that one call may alternate between before that counts as repeating.
+FLIPS = 8
+
+
+class Limits:
+    """When identical calls of one tool are warned about and stopped.
+
+    *block_at* is the number of the first identical call in a row that is stopped. In a cycle fewer answers
+    of the same call are enough, but more steps without news: see ``worn``.
+    """
+
+    __slots__ = ("block_at", "cycles", "refusals", "warn_at")
+
+    def __init__(self, warn_at: int, block_at: int, halt_at: int) -> None:
+        self.warn_at = warn_at or NEVER
+        self.block_at = block_at or NEVER
+        self.refusals = halt_at - block_at if halt_at and block_at else NEVER
+        row = self.block_at - 1
+        self.cycles = (
+            (row, row - 1),
+            (max(2, row * 3 // 5), row),
+            (max(2, row * 2 // 5), row + 3),
+        )
+
+    def worn(self, answers: int, steps: int) -> bool:
+        """True where a call that gave *answers* equal answers, after *steps* without news, is stopped."""
+        (a, b), (c, d), (e, f) = self.cycles
+        return answers >= e and (
+            steps >= f or (answers >= c and steps >= d) or (answers >= a and steps >= b)
+        )
+
+    def stopped_at(self, answers: int, steps: int) -> int:
+        """The number of the first call that is stopped, if things go on as they do."""
+        period = max(1, round((steps + 1) / (answers - 1))) if answers > 1 else 1
+        for count in range(2, min(self.block_at, 64)):
+            if self.worn(count, steps + (count - answers) * period):
+                return count + 1
+        return self.block_at
+
+    @classmethod
+    def take(cls, options: Options, default: tuple[int, int, int]) -> Limits:
+        """The limits in *options*. Raises ``PolicyError`` for a limit that can never be reached."""
+        warn, block, halt = (
+            options.take_int(name, at, least=0, unit="calls, 0 for never")
+            for name, at in zip(("warn_at", "block_at", "halt_at"), default, strict=True)
+        )
+        if warn == 1 or block in (1, 2):
+            raise options.error("a first call repeats nothing: warn_at is at least 2, block_at 3")
+        if block and warn and block <= warn:
+            raise options.error(f"block_at {block} must lie above warn_at {warn}")
+        if halt and halt <= block:
+            raise options.error(f"halt_at {halt} must lie above block_at {block}")
+        if not (warn or block):
+            raise options.error("every tier is off, so this policy can never fire")
+        return cls(warn, block, halt)
+
+
+def outage_limit(kind: str, gap: float | None) -> int:
+    """How many transient failures of *kind* are let pass, *gap* seconds after the event before."""
+    if kind not in TRANSIENT:
+        return OUTAGE_FAST
+    if gap is None:
+        return OUTAGE_UNKNOWN
+    return OUTAGE_SLOW if gap >= BACK_OFF else OUTAGE_FAST

@@ -1,0 +1,154 @@
+"""Whether an answer is news, and if not, what else it is."""
+
+from __future__ import annotations
+
+from loopguard_core.policies.progress.answers import (
+    DENIED,
+    NOTHING_FOUND,
+    READ_BEFORE,
+    SAME_ANSWER,
+    SAME_TARGET,
+    TIMEOUT,
+    TRANSIENT,
+    UNKNOWN_TOOL,
+)
+from loopguard_core.policies.progress.limits import FLIPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.identity import Record
+    from loopguard_core.policies.progress.state import Agent, Asked
+
+#: News; the same call with the same answer; another call that came back like one before, by pattern or only
+#: by kind; the same answer after real time; an outage; an answer with nothing but another time; none of these.
+NEWS, REPEAT, DRY, THIN, WAITED, OUTAGE, CLOCK, CLEAR = range(8)
+
+
+def denied(agent: Agent, asked: Asked) -> int:
+    """Another permission system or the human refused: never news, whatever the words."""
+    asked.failing = DENIED
+    if not asked.last:
+        asked.last = f"!{DENIED}"
+    key = f"{asked.tool}!{DENIED}"
+    if key in agent.known:
+        return DRY
+    agent.known.add(key)
+    return REPEAT
+
+
+def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
+    """A failure: news only where the same call failed in another way than ever before."""
+    kind = record.get("c", "")
+    answer = f"!{record.get('e', '')}"
+    again = answer in asked.answers
+    asked.failing = kind or "failure"
+    asked.last = answer
+    if kind in TRANSIENT or kind == TIMEOUT:
+        asked.outages += 1
+        if kind != TIMEOUT:
+            asked.refused = 0
+            return OUTAGE
+    if again:
+        return WAITED if waited else REPEAT
+    unknown = kind == UNKNOWN_TOOL
+    pattern, group = (answer if unknown else asked.tool + answer), f"!{kind}"
+    known = agent.known
+    seen, alike = pattern in known, kind != "" and group in known
+    known.add(pattern)
+    if kind:
+        known.add(group)
+    if seen or (unknown and alike):
+        return DRY
+    if alike:
+        return THIN
+    return NEWS if asked.answers else CLEAR
+
+
+def answered(agent: Agent, asked: Asked, request: Record, record: Record, waited: bool) -> int:
+    """A success: news where the request is new, or its answer differs in substance from all before."""
+    asked.failing = ""
+    agent.worked.add(asked.tool)
+    outage = record.get("o")
+    if outage:
+        asked.failing = outage
+        asked.outages += 1
+        asked.refused = 0
+        asked.last = record["x"]
+        return OUTAGE
+    asked.outages = 0
+    if "z" in request["f"]:
+        asked.last = record["x"]
+        return CLEAR
+    if asked.answers:
+        return _again(agent, asked, request, record, waited)
+    return _first(agent, asked, request, record)
+
+
+def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
+    """A new request: news, unless what it brought was known."""
+    answer, flags, tool = record["x"], request["f"], asked.tool
+    asked.last = answer
+    if "b" in flags:
+        return CLEAR
+    if "q" in flags:
+        empty = "z" in record
+        key = f"{tool}?" if empty else f"{tool}={answer}"
+        if empty:
+            asked.failing = NOTHING_FOUND
+        if key in agent.known:
+            asked.failing = asked.failing or SAME_ANSWER
+            return DRY if empty else THIN
+        agent.known.add(key)
+    if "g" in request:
+        target, first, end = request["g"]
+        if end is None:
+            end = first + max(int(record.get("l", 1)), 1)
+        if agent.cover(target, first, end):
+            asked.failing = READ_BEFORE
+            return DRY
+    if "p" in request:
+        spelled = request["p"]
+        if agent.seen_as.setdefault(f"{tool}{spelled[1:]}{answer}", spelled[0]) != spelled[0]:
+            return REPEAT
+    if "k" in request:
+        target = f"{tool}{request['k']}"
+        if agent.kin.get(target) == answer:
+            asked.failing = SAME_TARGET
+            return THIN
+        agent.kin[target] = answer
+    return NEWS
+
+
+def _again(agent: Agent, asked: Asked, request: Record, record: Record, waited: bool) -> int:
+    """A request that was made before: a repeat, unless its answer differs in substance.
+
+    The normalised digests of a call's first answer are never looked at, since a process that knows
+    that a call is new need not take them.
+    """
+    answer, before = record["x"], asked.last
+    if "z" in record and "q" in request["f"]:
+        asked.failing = NOTHING_FOUND
+    if answer not in asked.answers:
+        steady = record.get("n", "")
+        if steady not in asked.answers:
+            asked.last = steady or answer
+            return CLOCK if _only_time(asked, record) else NEWS
+        answer = steady
+    asked.last = answer
+    if waited:
+        return WAITED
+    if answer != before and agent.last == asked.signature and asked.flips < FLIPS:
+        asked.flips += 1
+        return CLEAR
+    return REPEAT
+
+
+def _only_time(asked: Asked, record: Record) -> bool:
+    clock = record.get("t", "")
+    if not clock:
+        return False
+    if asked.clocks is None:
+        asked.clocks = {}
+    known = asked.clocks.get(clock, 0)
+    asked.clocks[clock] = known + 1
+    return known > 0

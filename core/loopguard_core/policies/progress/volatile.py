@@ -1,0 +1,271 @@
+# ruff: noqa: SIM905 - word lists read better as words
+"""Taking out of a success what changes by itself, word by word.
+
+A number is news unless a word beside it says otherwise. Labelled ones (process ids, request ids, the
+call's own duration, a reader's tally) are taken out; times are taken out only in a second reading,
+which may warn but never stop. Only words that are not plain letters are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DIGITS = frozenset("0123456789")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HEX = re.compile(r"0x[0-9a-f]{4,}|[0-9a-f]{12,}")
+_NUMBER = re.compile(r"([0-9][0-9.,]*)([a-zµ%]*)")
+_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
+_NOTICE = re.compile(
+    r"\n?\[[^\]\n]{0,80}\b(?:loop|guard|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
+    r"|<(system-reminder|system_warning|loop-?guard|notice)>.{0,4000}?</\1>",
+    re.I | re.S,
+)
+_FLAT = str.maketrans(
+    {**dict.fromkeys("\"'()[]{},;|<>`", " "), **{chr(c): chr(c + 32) for c in range(65, 91)}}
+)
+_ENDS = ".:=#!?*-_/@~"
+
+_UNITS = frozenset(
+    "ns us µs ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours msec msecs"
+    " millisecond milliseconds microseconds".split()
+)
+_PROCESS = frozenset(("pid", "ppid", "tid"))
+#: What carries an id of the call itself, not of the thing that was asked for.
+_OWN = frozenset(
+    "request req trace span session sess correlation run execution exec invocation transaction tx chunk process"
+    " thread connection conn worker container instance call query conversation log response message-id x-request".split()
+)
+_TOKENS = frozenset(
+    (
+        "uid",
+        "uuid",
+        "guid",
+        "nonce",
+        "etag",
+        "rid",
+        "cid",
+        "token",
+        "checksum",
+        "hash",
+        "sha",
+        "ref",
+    )
+)
+_TOOK = frozenset(("took", "duration", "latency", "runtime", "time", "ran", "spent"))
+_IN = frozenset(("in", "after", "finished", "completed", "done"))
+_LASTS = frozenset(("elapsed", "uptime", "age", "for", "up", "since", "last", "running"))
+_CLOCKED = frozenset(("real", "user", "sys"))
+_MONTHS = frozenset(
+    "jan feb mar apr may jun jul aug sep oct nov dec january february march april june july august september"
+    " october november december".split()
+)
+_COUNTED = frozenset(
+    "attempt attempts call calls request requests read reads view views access accesses try tries invocation"
+    " invocations visit visits lookup lookups fetch fetches".split()
+)
+_DID = frozenset(
+    "read viewed called accessed fetched seen opened requested visited queried listed used shown served loaded"
+    " invoked searched already run returned".split()
+)
+_ORDINALS = frozenset(("st", "nd", "rd", "th"))
+
+_SUFFIXES = ("_ms", "_seconds", "_secs", "_millis", "_ns", "_us", "_sec", "_id", "-id")
+_TIMES = frozenset(("wall", "total", "response", "execution"))
+_GLUED = _UNITS | _ORDINALS | frozenset(("x",))
+_WATCHED = (
+    _PROCESS
+    | _OWN
+    | _TOKENS
+    | _TOOK
+    | _IN
+    | _LASTS
+    | _CLOCKED
+    | _MONTHS
+    | _COUNTED
+    | _DID
+    | frozenset(("id", "count", "number", "no", "nr", "remaining", "left"))
+)
+_FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
+
+#: Beyond this many characters only the edges are read, beyond this many words with digits only the outer ones.
+LONG, EDGE = 32_768, 2_048
+_MOST = 400
+
+KEEP, LABEL, CLOCK = range(3)
+
+
+def without_notices(text: str) -> str:
+    """The text without what a guard or the host added to it."""
+    if "[" not in text and "<" not in text:
+        return text
+    low = text[-6000:].lower() if len(text) > 6000 else text.lower()
+    if any(
+        word in low for word in ("loop", "guard", "repeated", "reminder", "notice", "duplicate")
+    ):
+        return _NOTICE.sub("", text)
+    return text
+
+
+def readings(text: str, *, reads: bool, numbered: bool) -> tuple[str, str]:
+    """What remains of *text* without labelled volatile parts, and without times as well.
+
+    Each is empty where it would take nothing out. The words remain, punctuation and letter case do not.
+    *reads*: the tool only reads, so a tally in its answer is its own. *numbered*: a plain number under
+    ``id`` is an id of the call, not an item that was handed out. Linear in the length of *text*.
+    """
+    bare = without_notices(text)
+    changed = bare is not text and len(bare) != len(text)
+    middle = ""
+    if len(bare) > LONG:
+        middle = bare[EDGE:-EDGE]
+        bare = f"{bare[:EDGE]} {bare[-EDGE:]}"
+    words = bare.translate(_FLAT).split()
+    odd = [at for at, word in enumerate(words) if not word.isalpha()]
+    if len(odd) > _MOST:
+        odd = odd[: _MOST // 2] + odd[-_MOST // 2 :]
+    labels: list[int] = []
+    clocks: list[int] = []
+    for at in odd:
+        word = words[at]
+        if _DIGITS.isdisjoint(word):
+            continue
+        kind = _kind(words, at, word, bare, reads, numbered)
+        if kind is LABEL:
+            labels.append(at)
+        elif kind is CLOCK:
+            clocks.append(at)
+    steady = timeless = ""
+    if labels or changed:
+        for at in labels:
+            words[at] = "#"
+        steady = " ".join(words) + middle
+    if clocks:
+        for at in clocks:
+            words[at] = "#"
+        timeless = " ".join(words) + middle
+    return steady, timeless
+
+
+def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered: bool) -> int:
+    """What the word *word*, which has a digit in it, is."""
+    label = words[at - 1].rstrip(_ENDS) if at else ""
+    owner_at = at - 2
+    if word[0] not in _DIGITS:
+        head, mark, value = word.partition("=")
+        if not mark:
+            head, mark, value = word.partition(":")
+        if mark and value and not _DIGITS.isdisjoint(value):
+            if head.strip(_ENDS):
+                label, owner_at = head.strip(_ENDS), at - 1
+            word = value
+    word = word.strip(_ENDS)
+    if not word:
+        return KEEP
+    owner = words[owner_at].rstrip(_ENDS) if owner_at >= 0 else ""
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        return _worded(word, label, owner)
+    number, unit = match[1], match[2]
+    if not unit:
+        if label not in _WATCHED and not label.endswith(_SUFFIXES) and not _long(number):
+            following = words[at + 1].rstrip(_ENDS) if at + 1 < len(words) else ""
+            if following not in _FOLLOWING:
+                return KEEP
+    elif unit not in _GLUED and len(word) >= 6:
+        return _worded(word, label, owner)
+    return _labelled(words, at, label, owner, number, unit, text, reads, numbered)
+
+
+def _long(number: str) -> bool:
+    return len(number) >= 10
+
+
+def _worded(word: str, label: str, owner: str) -> int:
+    """What a word of letters and digits is."""
+    if word.count(":") == 2 or _DATE.match(word) is not None:
+        return CLOCK
+    if len(word) >= 36 and _UUID.fullmatch(word[-36:]) is not None:
+        return LABEL
+    if len(word) >= 6 and _HEX.fullmatch(word) is not None:
+        return LABEL
+    if label in _TOKENS or label == "id" or label.endswith(("_id", "-id")):
+        return LABEL if len(word) >= 4 else KEEP
+    if len(word) >= 4 and (label in _OWN or (label in ("no", "number", "nr") and owner in _OWN)):
+        return LABEL
+    return KEEP
+
+
+def _labelled(
+    words: list[str],
+    at: int,
+    label: str,
+    owner: str,
+    number: str,
+    unit: str,
+    text: str,
+    reads: bool,
+    numbered: bool,
+) -> int:
+    """What the words beside a number make of it."""
+    following = words[at + 1].rstrip(_ENDS) if at + 1 < len(words) else ""
+    if label in _MONTHS or following in _MONTHS:
+        return CLOCK
+    if (
+        len(number) in (10, 13, 16)
+        and number[0] == "1"
+        and "5" <= number[1] <= "9"
+        and number.isdigit()
+    ):
+        return CLOCK
+    if label in _PROCESS:
+        return LABEL
+    if label == "id" or label.endswith(("_id", "-id")):
+        noun = owner if label == "id" else label[:-3]
+        return LABEL if noun in _OWN or numbered else KEEP
+    if label in _OWN and label not in _COUNTED and not unit:
+        return LABEL
+    if label.endswith(_SUFFIXES):
+        return CLOCK if label.startswith(("uptime", "age", "running")) else LABEL
+    timed = _timed(words, at, label, owner, number, unit, following, text)
+    if timed is not KEEP:
+        return timed
+    return LABEL if reads and _tally(words, at, label, owner, unit, following) else KEEP
+
+
+def _timed(
+    words: list[str],
+    at: int,
+    label: str,
+    owner: str,
+    number: str,
+    unit: str,
+    following: str,
+    text: str,
+) -> int:
+    """A duration: the call's own, or one that goes on by itself."""
+    if label == "count" and owner in ("token", "tokens"):
+        return LABEL
+    if (unit or following) in _UNITS:
+        if label in _TOOK or label in _IN:
+            return LABEL
+        after = words[at + (1 if unit else 2) : at + (2 if unit else 3)]
+        if label in _LASTS or after == ["ago"]:
+            return CLOCK
+        if f"({number}" in text or f"[{number}" in text:
+            return LABEL
+    elif label == "took" or (label == "time" and owner in _TIMES):
+        return LABEL
+    if label in _CLOCKED and unit.startswith("m"):
+        return LABEL
+    return KEEP
+
+
+def _tally(words: list[str], at: int, label: str, owner: str, unit: str, following: str) -> bool:
+    """True for a count that a reader keeps of its own use."""
+    if (unit or following) in ("x", "times") and (label in _DID or owner in _DID):
+        return True
+    if unit in _ORDINALS:
+        return following in _COUNTED or following == "time"
+    if label in _COUNTED or (label in ("count", "number", "no") and owner in _COUNTED):
+        return True
+    return not unit and (following in _COUNTED or label in ("remaining", "left"))
