@@ -42,6 +42,8 @@ _LOOKED_AT = frozenset(("path", "file_path", "file", "filename", "id", "q", *_MA
 _WATCHED = EXPLAINS | DESCRIBES
 #: Free text is left as it is beyond a word or two, anything beyond a page.
 _FREE, _LONG = 64, 4096
+#: Longer lists are left as they are.
+_MANY = 32
 _DEEPEST = 12
 _DOTTED = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[/\\]{2}|\\|.[/\\]$|^file:")
 _COMMENT = re.compile(r"(?m)^[ \t]*#(?!!).*\n?")
@@ -130,7 +132,7 @@ class Tidier:
             return value
         if kind is dict:
             return self._mapping(value, kinds, depth + 1) or None
-        if kind is list:
+        if kind is list and len(value) <= _MANY:
             items = [self._value(key, v, kinds, depth + 1) for v in value]
             if all(a is b for a, b in zip(items, value, strict=True)):
                 return value or None

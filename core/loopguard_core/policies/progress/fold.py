@@ -49,13 +49,16 @@ class Progress(Policy):
         if agent is not None:
             asked = agent.asked.get(signature)
             if asked is not None:
-                verdict = self._burst(call, record, asked) or self._again(
-                    call, record, agent, asked
-                )
-                if verdict is not None:
-                    return verdict
+                if asked.message == call.message:
+                    verdict = self._burst(call, record, asked)
+                    if verdict is not None:
+                        return verdict
                 count = asked.repeats + asked.open + 1
-            if _parched(agent):
+                if count > 2 or asked.outages:
+                    verdict = self._again(call, record, agent, asked)
+                    if verdict is not None:
+                        return verdict
+            if agent.dry_tools and _parched(agent):
                 verdict = self._varying(call, record, signature, agent, asked)
                 if verdict is not None:
                     return verdict
@@ -68,11 +71,13 @@ class Progress(Policy):
         waited = asked.last != "" and _waits(call, record, agent)
         asked.open += 1
         asked.idle += 1
-        if _parched(agent) and _suspect(call.tool, record, agent, asked):
+        if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
         self._started[call.call] = (call.agent, call.message, asked.signature, call.ts, waited)
-        agent.last, agent.last_wait = asked.signature, record.get("w", 0.0)
+        agent.before, agent.last = agent.last, asked.signature
+        agent.before_noted, agent.noted = agent.noted, "b" in record["f"]
+        agent.last_wait = record.get("w", 0.0)
 
     def refuse(self, call: Call) -> None:
         record = call.records[self.scheme.name]
@@ -109,8 +114,15 @@ class Progress(Policy):
             judged = news.denied(agent, asked)
         else:
             judged = news.failed(agent, asked, record, started[4])
-        self._book(request, agent, asked, started[1], judged)
-        return self._after(request, agent, asked, judged)
+        if asked.counted != started[1] and judged != news.WAITED:
+            asked.counted = started[1]
+            asked.answers[asked.last] = asked.answers.get(asked.last, 0) + 1
+        if judged == news.NEWS:
+            self._news(request, agent, asked, started[1])
+        elif judged != news.CLEAR:
+            self._book(request, agent, asked, started[1], judged)
+            return self._after(request, agent, asked, judged)
+        return Verdict(Tier.ALLOW, self.name, signature=asked.signature, count=1)
 
     def turn(self, reason: str) -> None:
         self.reset()
@@ -151,7 +163,7 @@ class Progress(Policy):
 
     def _burst(self, call: Call, record: Record, asked: Asked) -> Verdict | None:
         """Identical calls inside one message: the model has not seen the answer to the first."""
-        if asked.message != call.message or asked.idle < limits.BURST_WARN:
+        if asked.idle < limits.BURST_WARN:
             return None
         stops = asked.idle >= limits.BURST_BLOCK
         return self._verdict(
@@ -261,28 +273,29 @@ class Progress(Policy):
         if agent.spend(message):
             agent.refusals += 1
 
-    def _book(self, request: Record, agent: Agent, asked: Asked, message: str, judged: int) -> None:
-        if asked.counted != message and judged != news.WAITED:
-            asked.counted = message
-            asked.answers[asked.last] = asked.answers.get(asked.last, 0) + 1
-        if judged == news.NEWS:
-            if agent.message == message:
-                agent.message_news = True
-            if asked.message == message:
-                asked.idle -= 1
-            asked.refused = 0
+    def _news(self, request: Record, agent: Agent, asked: Asked, message: str) -> None:
+        if agent.message == message:
+            agent.message_news = True
+        if asked.message == message:
+            asked.idle -= 1
+        asked.refused = 0
+        if agent.stale or agent.dry_tools:
             agent.refresh()
-            if not asked.failing:
-                agent.outage = 0
-                if "r" not in request["f"]:
-                    agent.covered.clear()
-        elif judged == news.WAITED:
+        if not asked.failing:
+            agent.outage = 0
+            if agent.covered and "r" not in request["f"]:
+                agent.covered.clear()
+
+    def _book(self, request: Record, agent: Agent, asked: Asked, message: str, judged: int) -> None:
+        if judged == news.WAITED:
             asked.waits += 1
         elif judged == news.OUTAGE:
             agent.outage += 1
             agent.dry_class = asked.failing
             agent.dry_tools.add(asked.tool)
-        elif judged in (news.REPEAT, news.DRY, news.THIN):
+        elif judged != news.CLOCK:
+            if "b" in request["f"] and not (asked.failing or agent.before_noted):
+                return
             counted = agent.spend(message)
             if asked.failing:
                 agent.dry_class = asked.failing

@@ -2,21 +2,64 @@
 
 The fold reads the normalised digests of a result only from the second answer of a call on, and only where
 the answer is not one that it had. So a process that knows that a call is new, that its answer repeats to
-the letter, or that it resembles none of the last ones, may leave them out: the verdicts are the same.
-A process that has just begun knows nothing and leaves nothing out, as a hook must not.
+the letter, or that it shares little with the last ones, may leave them out, and the lines that it read
+before need not be read again: the verdicts are the same. A process that has just begun knows nothing and
+leaves nothing out, as a hook must not.
 """
 
 from __future__ import annotations
 
+from loopguard_core.policies.progress.volatile import pieces, read
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.identity import Record
+    from loopguard_core.policies.progress.volatile import Reading
 
 _FRESH = 8
-_CALLS, _FAILURES, _SKETCHES = 4096, 256, 4
-_SMALL, _EDGE = 256, 48
+_CALLS, _FAILURES, _OUTLINES = 4096, 256, 2
+#: Pieces that may be new in an answer that is otherwise like one before.
+_FEW = 3
 
-Sketch = tuple[int, str, str, str, str]
+
+class Outline:
+    """One answer of a call: its record, and its pieces with their readings where they were read."""
+
+    __slots__ = ("_found", "_pieces", "_text", "digest", "record")
+
+    def __init__(self, digest: str, text: str) -> None:
+        self.digest = digest
+        self.record: Record = {}
+        self._text = text
+        self._found: list[str] | None = None
+        self._pieces: dict[str, Reading | None] | None = None
+
+    def found(self) -> list[str]:
+        """The pieces in order, split when they are first asked for."""
+        if self._found is None:
+            self._found = pieces(self._text)[0]
+            self._text = ""
+        return self._found
+
+    def known(self) -> dict[str, Reading | None]:
+        """The readings of the pieces, as far as they were read."""
+        if self._pieces is None:
+            self._pieces = dict.fromkeys(self.found())
+        return self._pieces
+
+    def like(self, other: Outline) -> bool:
+        """True where at most half of the pieces, or very few, are not in *other*; takes over the readings."""
+        known, found = other.known(), self.found()
+        few = max(_FEW, len(found) >> 1)
+        for piece in found:
+            if piece not in known:
+                few -= 1
+                if few < 0:
+                    return False
+        mine = self.known()
+        for piece in mine:
+            mine[piece] = known.get(piece)
+        return True
 
 
 class Memory:
@@ -26,8 +69,8 @@ class Memory:
 
     def __init__(self) -> None:
         self._left = _FRESH
-        self._seen: dict[str, list[Sketch]] = {}
-        self._old: dict[str, list[Sketch]] = {}
+        self._seen: dict[str, list[Outline]] = {}
+        self._old: dict[str, list[Outline]] = {}
         self._failures: dict[str, Record] = {}
 
     def first(self, signature: str) -> bool:
@@ -45,21 +88,26 @@ class Memory:
             return False
         return True
 
-    def again(self, signature: str, text: str, digest: str) -> bool:
-        """Remember an answer; True where it may be one of the last ones with other volatile parts."""
-        sketches = self._seen.get(signature)
-        if sketches is None:
+    def answer(self, signature: str, digest: str) -> Outline | None:
+        """The outline of an answer to the same call with this very text, if it is a recent one."""
+        for outline in self._seen.get(signature, ()):
+            if outline.digest == digest:
+                return outline
+        return None
+
+    def answered(self, signature: str, made: Outline) -> bool:
+        """Remember an answer; True where it must be read, since it is like one before or none is known."""
+        outlines = self._seen.get(signature)
+        if outlines is None:
             return True
-        size = len(text)
-        alike = not sketches
-        for sketch in sketches:
-            if sketch[4] == digest:
-                return False
-            alike = alike or _alike(sketch, text, size)
-        if len(sketches) >= _SKETCHES:
-            del sketches[0]
-        middle = size >> 1
-        sketches.append((size, text[:_EDGE], text[-_EDGE:], text[middle : middle + 32], digest))
+        alike = not outlines
+        for outline in reversed(outlines):
+            if made.like(outline):
+                alike = True
+                break
+        if len(outlines) >= _OUTLINES:
+            del outlines[0]
+        outlines.append(made)
         return alike
 
     def failure(self, digest: str) -> Record | None:
@@ -73,9 +121,17 @@ class Memory:
         self._failures[digest] = record
 
 
-def _alike(sketch: Sketch, text: str, size: int) -> bool:
-    if size <= _SMALL:
-        return True
-    if abs(size - sketch[0]) > max(64, size >> 3):
-        return False
-    return text[:_EDGE] == sketch[1] or text[-_EDGE:] == sketch[2] or sketch[3] in text
+def reading(outline: Outline, text: str, *, reads: bool, numbered: bool) -> tuple[str, str, str]:
+    """*text* without labelled volatile parts; without times as well; and its middle, taken as it is."""
+    known = outline.known()
+    found, middle = pieces(text)
+    steady: list[str] = []
+    timeless: list[str] = []
+    for piece in found:
+        made = known.get(piece)
+        if made is None:
+            made = known[piece] = read(piece, reads=reads, numbered=numbered)
+        if made[0]:
+            steady.append(made[0])
+            timeless.append(made[1])
+    return "\n".join(steady), "\n".join(timeless), middle

@@ -108,7 +108,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
             return DRY
     if "p" in request:
         spelled = request["p"]
-        if agent.seen_as.setdefault(f"{tool}{spelled[1:]}{answer}", spelled[0]) != spelled[0]:
+        if agent.seen_as.setdefault(f"{tool}{answer}", spelled) != spelled:
             return REPEAT
     if "k" in request:
         target = f"{tool}{request['k']}"
@@ -131,13 +131,13 @@ def _again(agent: Agent, asked: Asked, request: Record, record: Record, waited: 
     if answer not in asked.answers:
         steady = record.get("n", "")
         if steady not in asked.answers:
-            asked.last = steady or answer
+            asked.last = answer = steady or answer
             return CLOCK if _only_time(asked, record) else NEWS
         answer = steady
     asked.last = answer
     if waited:
         return WAITED
-    if answer != before and agent.last == asked.signature and asked.flips < FLIPS:
+    if answer != before and agent.before == asked.signature and asked.flips < FLIPS:
         asked.flips += 1
         return CLEAR
     return REPEAT

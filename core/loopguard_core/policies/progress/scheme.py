@@ -4,7 +4,7 @@ Record of a request: ``s`` digest of the tidied arguments; ``f`` flags, one lett
 ``m`` mutating, ``b`` bookkeeping, ``p`` poll, ``q`` search, ``t`` tells somebody, ``z`` only sleeps);
 ``d`` letters of the cosmetics removed (see ``arguments``); ``w`` seconds that the call itself waits;
 ``g`` ``[target digest, first line, end]`` of a range that is read; ``k`` digest of the target of a
-message; ``p`` basename digest of a path, led by ``a`` or ``r`` (absolute, relative); ``v`` where the
+message; ``p`` whether a path is spelled absolute (``a``) or relative (``r``); ``v`` where the
 tool's traits come from. Absent fields say nothing.
 
 Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
@@ -19,8 +19,7 @@ import json
 from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
-from loopguard_core.policies.progress.memory import Memory
-from loopguard_core.policies.progress.volatile import readings
+from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -143,6 +142,7 @@ class ProgressScheme(Scheme):
         self.name = f"{NAME}+{matchers.label}" if matchers else NAME
         self._matchers = matchers
         self._tools: dict[tuple[str, Traits], _Tool] = {}
+        self._known: dict[tuple[str, str, Traits], Record] = {}
         self._memory = Memory()
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgressScheme:
@@ -157,22 +157,30 @@ class ProgressScheme(Scheme):
         return found
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
+        key = (tool, args.digest, traits)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _KINDS:
+                self._known.clear()
+            known = self._known[key] = self._record(tool, args, traits)
+        if self._memory.first(f"{tool}:{known['s']}"):
+            return {**known, "i": 1}
+        return known
+
+    def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
         known = self._tool(tool, traits)
+        record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
+        if self._matchers and (own := self._matchers.key(tool, args)):
+            return {**record, "s": own, "d": "m"}
         value = args.value
         if type(value) is not dict:
             value = _arguments(value)
         if value is None:
-            record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
-        else:
-            try:
-                record = self._request(known, args, value)
-            except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
-                record = {"s": args.digest, "f": known.flags, "v": known.source}
-        if self._matchers and (own := self._matchers.key(tool, args)):
-            record = {"s": own, "f": record["f"], "v": record["v"], "d": "m"}
-        if self._memory.first(f"{tool}:{record['s']}"):
-            record["i"] = 1
-        return record
+            return record
+        try:
+            return self._request(known, args, value)
+        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            return record
 
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
@@ -193,7 +201,7 @@ class ProgressScheme(Scheme):
         if command:
             self._shell(args, command, record)
         elif tool.reads and not tool.search:
-            self._reading(args, tidied, digest, record)
+            self._reading(args, tidied, record)
         elif tool.tells:
             target = {k: v for k, v in tidied.items() if k not in _BODIES}
             if target and len(target) < len(tidied):
@@ -209,7 +217,7 @@ class ProgressScheme(Scheme):
         if lines is not None:
             record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
 
-    def _reading(self, args: Payload, tidied: dict[Any, Any], digest: str, record: Record) -> None:
+    def _reading(self, args: Payload, tidied: dict[Any, Any], record: Record) -> None:
         spelled = ""
         for key in tidied:
             if ROLES.get(key) is PATH and isinstance(tidied[key], str):
@@ -217,15 +225,13 @@ class ProgressScheme(Scheme):
                 break
         else:
             return
-        last = spelled[spelled.rfind("/") + 1 :]
-        record["p"] = ("a" if spelled[0] == "/" else "r") + args.digest_of(last)[:12]
+        record["p"] = "a" if spelled[0] == "/" else "r"
         if commands.RANGE_FIELDS.isdisjoint(tidied):
-            record["g"] = [digest, 0, None]
+            record["g"] = [args.digest_of(spelled), 0, None]
             return
         lines = commands.field_lines(tidied)
         if lines is not None:
-            rest = {k: v for k, v in tidied.items() if k not in commands.RANGE_FIELDS}
-            record["g"] = [args.digest_of(canonical(rest)), *lines]
+            record["g"] = [args.digest_of(spelled), *lines]
 
     def outcome(
         self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
@@ -238,28 +244,31 @@ class ProgressScheme(Scheme):
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
     def _success(self, tool: str, result: Payload, traits: Traits, request: Record) -> Record:
-        flags = request.get("f", "")
-        text = result.canonical
+        signature = f"{tool}:{request['s']}"
         digest = result.digest
+        outline = self._memory.answer(signature, digest)
+        if outline is not None:
+            return outline.record
+        flags = request["f"]
+        text = result.canonical
+        outline = Outline(digest, text)
         record: Record = {"x": digest}
         if len(text) <= answers.SHORT:
             if "q" in flags and answers.is_empty(text):
                 record["z"] = 1
             elif outage := answers.outage_class(text):
                 record["o"] = outage
-        lines = request.get("g")
-        if lines is not None and lines[2] is None:
+        if "g" in request and request["g"][2] is None:
             record["l"] = text.count("\n") + 1
-        again = self._memory.again(f"{tool}:{request['s']}", text, digest)
-        if again and "i" not in request:
+        outline.record = record
+        if self._memory.answered(signature, outline) and "i" not in request:
             known = self._tool(tool, traits)
-            steady, timeless = readings(
-                text, reads=known.reads, numbered=not (known.drains or "p" in flags)
-            )
-            if steady:
-                record["n"] = result.digest_of(steady)
-            if timeless:
-                record["t"] = result.digest_of(timeless)
+            numbered = not (known.drains or "p" in flags)
+            steady, timeless, middle = reading(outline, text, reads=known.reads, numbered=numbered)
+            rest = result.digest_of(middle) if middle else ""
+            record["n"] = result.digest_of(steady + rest)
+            if timeless != steady:
+                record["t"] = result.digest_of(timeless + rest)
         return record
 
     def _failure(self, args: Payload, result: Payload) -> Record:

@@ -64,6 +64,8 @@ class Agent:
 
     __slots__ = (
         "asked",
+        "before",
+        "before_noted",
         "covered",
         "dry",
         "dry_class",
@@ -78,6 +80,7 @@ class Agent:
         "message_news",
         "message_probe",
         "message_stale",
+        "noted",
         "outage",
         "probe",
         "refusals",
@@ -105,13 +108,17 @@ class Agent:
         self.message_probe: bool | None = None
         #: Failures, empty searches and answers of searches that were seen.
         self.known: set[str] = set()
-        #: Targets of messages with their last answer; basenames of paths with answers.
+        #: Targets of messages with their last answer; answers of reads with the spelling of the path.
         self.kin: dict[str, str] = {}
         self.seen_as: dict[str, str] = {}
         self.covered: dict[str, list[tuple[int, int]]] = {}
         #: Tools that ever succeeded.
         self.worked: set[str] = set()
+        #: The call before the latest, and the latest; whether they were bookkeeping; what it waited.
+        self.before = ""
         self.last = ""
+        self.before_noted = False
+        self.noted = False
         self.last_wait = 0.0
         self.gaps: tuple[int, float] = (0, 0.0)
 

@@ -87,9 +87,10 @@ _WATCHED = (
 )
 _FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
 
-#: Beyond this many characters only the edges are read, beyond this many words with digits only the outer ones.
-LONG, EDGE = 32_768, 2_048
-_MOST = 400
+#: Beyond this many characters only the edges are read; a text of one line is read comma by comma.
+LONG, EDGE, _LINE = 32_768, 2_048, 400
+#: A piece of a text without labelled volatile parts, and without times as well.
+Reading = tuple[str, str]
 
 KEEP, LABEL, CLOCK = range(3)
 
@@ -106,44 +107,44 @@ def without_notices(text: str) -> str:
     return text
 
 
-def readings(text: str, *, reads: bool, numbered: bool) -> tuple[str, str]:
-    """What remains of *text* without labelled volatile parts, and without times as well.
-
-    Each is empty where it would take nothing out. The words remain, punctuation and letter case do not.
-    *reads*: the tool only reads, so a tally in its answer is its own. *numbered*: a plain number under
-    ``id`` is an id of the call, not an item that was handed out. Linear in the length of *text*.
-    """
-    bare = without_notices(text)
-    changed = bare is not text and len(bare) != len(text)
+def pieces(text: str) -> tuple[list[str], str]:
+    """The pieces in which *text* is read, and the middle of a long one that is taken as it is."""
+    text = without_notices(text)
     middle = ""
-    if len(bare) > LONG:
-        middle = bare[EDGE:-EDGE]
-        bare = f"{bare[:EDGE]} {bare[-EDGE:]}"
-    words = bare.translate(_FLAT).split()
-    odd = [at for at, word in enumerate(words) if not word.isalpha()]
-    if len(odd) > _MOST:
-        odd = odd[: _MOST // 2] + odd[-_MOST // 2 :]
-    labels: list[int] = []
+    if len(text) > LONG:
+        middle = text[EDGE:-EDGE]
+        text = f"{text[:EDGE]}\n{text[-EDGE:]}"
+    found = text.splitlines()
+    if len(found) < 3 and len(text) > _LINE:
+        found = text.split(",")
+    return found, middle
+
+
+def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
+    """The reading of one piece: its words, without punctuation and letter case.
+
+    *reads*: the tool only reads, so a tally in its answer is its own. *numbered*: a plain number under
+    ``id`` is an id of the call, not an item that was handed out. Linear in the length of *piece*.
+    """
+    words = piece.translate(_FLAT).split()
     clocks: list[int] = []
-    for at in odd:
-        word = words[at]
-        if _DIGITS.isdisjoint(word):
+    labels: list[int] = []
+    for at, word in enumerate(words):
+        if word.isalpha() or _DIGITS.isdisjoint(word):
             continue
-        kind = _kind(words, at, word, bare, reads, numbered)
+        kind = _kind(words, at, word, piece, reads, numbered)
         if kind is LABEL:
             labels.append(at)
         elif kind is CLOCK:
             clocks.append(at)
-    steady = timeless = ""
-    if labels or changed:
-        for at in labels:
-            words[at] = "#"
-        steady = " ".join(words) + middle
-    if clocks:
-        for at in clocks:
-            words[at] = "#"
-        timeless = " ".join(words) + middle
-    return steady, timeless
+    for at in labels:
+        words[at] = "#"
+    steady = " ".join(words)
+    if not clocks:
+        return steady, steady
+    for at in clocks:
+        words[at] = "#"
+    return steady, " ".join(words)
 
 
 def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered: bool) -> int:
