@@ -24,7 +24,7 @@ POLICIES: dict[str, tuple[str, str]] = {
     "dsh": ("dsh", "Dsh"),
     "nous": ("nous", "Nous"),
 }
-DEFAULT = "graded"
+DEFAULT = "progress"
 
 
 def names() -> list[str]:

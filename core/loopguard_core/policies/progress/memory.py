@@ -65,28 +65,24 @@ class Outline:
 class Memory:
     """The calls that this process has seen, with the outlines of their latest answers."""
 
-    __slots__ = ("_failures", "_left", "_old", "_seen")
+    __slots__ = ("_failures", "_old", "_seen", "_unsure")
 
     def __init__(self) -> None:
-        self._left = _FRESH
         self._seen: dict[str, list[Outline]] = {}
         self._old: dict[str, list[Outline]] = {}
+        #: The first few calls, of which nobody here can say that they are new.
+        self._unsure: set[str] = set()
         self._failures: dict[str, Record] = {}
 
-    def first(self, signature: str) -> bool:
-        """Remember a request; True where it is known to be the first of its kind."""
+    def asked(self, signature: str) -> None:
+        """Remember a request."""
         if signature in self._seen:
-            return False
-        if signature in self._old:
-            self._seen[signature] = self._old[signature]
-            return False
+            return
         if len(self._seen) >= _CALLS:
             self._old, self._seen = self._seen, {}
-        self._seen[signature] = []
-        if self._left:
-            self._left -= 1
-            return False
-        return True
+        self._seen[signature] = self._old.get(signature) or []
+        if len(self._unsure) < _FRESH:
+            self._unsure.add(signature)
 
     def answer(self, signature: str, digest: str) -> Outline | None:
         """The outline of an answer to the same call with this very text, if it is a recent one."""
@@ -100,7 +96,7 @@ class Memory:
         outlines = self._seen.get(signature)
         if outlines is None:
             return True
-        alike = not outlines
+        alike = not outlines and signature in self._unsure
         for outline in reversed(outlines):
             if made.like(outline):
                 alike = True

@@ -163,8 +163,7 @@ class ProgressScheme(Scheme):
             if len(self._known) >= _KINDS:
                 self._known.clear()
             known = self._known[key] = self._record(tool, args, traits)
-        if self._memory.first(f"{tool}:{known['s']}"):
-            return {**known, "i": 1}
+        self._memory.asked(f"{tool}:{known['s']}")
         return known
 
     def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
@@ -261,7 +260,7 @@ class ProgressScheme(Scheme):
         if "g" in request and request["g"][2] is None:
             record["l"] = text.count("\n") + 1
         outline.record = record
-        if self._memory.answered(signature, outline) and "i" not in request:
+        if self._memory.answered(signature, outline):
             known = self._tool(tool, traits)
             numbered = not (known.drains or "p" in flags)
             steady, timeless, middle = reading(outline, text, reads=known.reads, numbered=numbered)
