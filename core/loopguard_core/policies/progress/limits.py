@@ -45,7 +45,7 @@ class Limits:
         row = self.block_at - 1
         self.cycles = (
             (row, row - 1),
-            (max(2, row * 3 // 5), row + 1),
+            (max(2, row * 3 // 5), row),
             (max(2, row * 2 // 5), row + 3),
         )
 
