@@ -160,36 +160,34 @@ def test_a_waiting_call_is_taken_back_or_waits_as_long_as_it_may(tmp_path: Path)
     assert ended == ["cancelled", "expired", "cancelled"]
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        (b"{", "not JSON"),
-        (b"[1]", "an event is a JSON object"),
-        (b'{"tool":"x"}', "an event needs a type"),
-        (b'{"type":"call_start","tool":"x"}', "needs the field call"),
-        (b'{"type":"call_start","call":"1","tool":3}', "tool is not a string"),
-        (b'{"type":"call_end","call":"9"}', "no call '9' is running"),
-        (b'{"type":"call_end","call":"9","outcome":"fine"}', "outcome is not one of"),
-        (b'{"type":"grant","grant":"g","scope":"session"}', "not an event of an agent"),
-        (b'{"type":"request_resolved","request":"R1","resolution":"approved"}', "not an event"),
-        (b'{"type":"nonsense"}', "not an event of an agent"),
-        (b'{"type":"call","tool":"x"}', "cannot be stopped"),
-        (b'{"type":"session_start","settings":{"mode":"loud"}}', "mode is one of"),
-        (b'{"type":"session_start","settings":[]}', "settings is an object"),
-        (b'{"type":"session_start","pid":"x"}', "pid is the number"),
-        (b'{"type":"call_start","call":"1","tool":"x","wait_limit":"y"}', "wait_limit is a number"),
-        (b'{"type":"call_start","call":"1","tool":"x","args":' + b"[" * 99_999, "not JSON"),
-        (b"\xff\xfe\x00", "not JSON"),
-    ],
-)
-def test_what_cannot_be_understood_is_an_error_of_that_line_alone(
-    tmp_path: Path, line: bytes, what: str
-) -> None:
+WRONG = [
+    (b"{", "not JSON"),
+    (b"[1]", "an event is a JSON object"),
+    (b'{"tool":"x"}', "an event needs a type"),
+    (b'{"type":"call_start","tool":"x"}', "needs the field call"),
+    (b'{"type":"call_start","call":"1","tool":3}', "tool is not a string"),
+    (b'{"type":"call_end","call":"9"}', "no call '9' is running"),
+    (b'{"type":"call_end","call":"9","outcome":"fine"}', "outcome is not one of"),
+    (b'{"type":"grant","grant":"g","scope":"session"}', "not an event of an agent"),
+    (b'{"type":"request_resolved","request":"R1","resolution":"approved"}', "not an event"),
+    (b'{"type":"nonsense"}', "not an event of an agent"),
+    (b'{"type":"call","tool":"x"}', "cannot be stopped"),
+    (b'{"type":"session_start","settings":{"mode":"loud"}}', "mode is one of"),
+    (b'{"type":"session_start","settings":[]}', "settings is an object"),
+    (b'{"type":"session_start","pid":"x"}', "pid is the number"),
+    (b'{"type":"call_start","call":"1","tool":"x","wait_limit":"y"}', "wait_limit is a number"),
+    (b'{"type":"call_start","call":"1","tool":"x","args":' + b"[" * 99_999, "not JSON"),
+    (b"\xff\xfe\x00", "not JSON"),
+]
+
+
+def test_what_cannot_be_understood_is_an_error_of_that_line_alone(tmp_path: Path) -> None:
     with Sidecar(tmp_path) as sidecar:
         sidecar.send(b"")
-        error = sidecar.ask(line)
-        assert (error["type"], error["where"]) == ("error", "line 2")
-        assert what in error["what"]
+        for number, (line, what) in enumerate(WRONG, 2):
+            error = sidecar.ask(line)
+            assert (error["type"], error["where"]) == ("error", f"line {number}")
+            assert what in error["what"]
         assert sidecar.start("ok")["run"] is True
         _, said = sidecar.end()
     assert "Traceback" not in said
