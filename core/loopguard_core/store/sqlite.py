@@ -198,7 +198,8 @@ class SqliteStore(Store):
     ) -> list[Event]:
         found = self._link.rows(
             f"""SELECT {sql.FULL if payloads else sql.LEAN} FROM session AS s JOIN event AS e
-                ON e.id > (s.id << {schema.SHIFT}) + ? AND e.id {schema.OF_SESSION}
+                ON e.id > (s.id << {schema.SHIFT}) + ?
+                AND e.id <= (s.id << {schema.SHIFT}) + {schema.MASK}
                 WHERE s.name = ? ORDER BY e.id LIMIT ?""",
             (after, rows.column(session), -1 if limit is None else limit),
         )
