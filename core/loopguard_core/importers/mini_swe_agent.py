@@ -48,8 +48,8 @@ class MiniSweAgent(Importer):
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         document = source.document()
         info = obj(obj(document).get("info"))
-        reader = _Reader(Track(report, source.name_session()), report)
         messages = [m for m in _messages(document) if isinstance(m, dict)]
+        reader = _Reader(Track(report, source.name_session(messages[:3])), report)
         yield from reader.track.start(
             next(
                 (when(obj(m.get("extra")).get("timestamp")) for m in messages if _stamped(m)), None

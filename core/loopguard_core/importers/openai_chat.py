@@ -35,7 +35,7 @@ class OpenAIChat(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        name = source.name_session()
+        name = source.name_session(_first(source.head.document))
         loose: Chat | None = None
         parts = 0
         for number, record in source.records(report):
@@ -56,6 +56,12 @@ class OpenAIChat(Importer):
                 yield from _conversation(conversation, name, part, report)
         if loose is not None:
             yield from loose.track.finish()
+
+
+def _first(document: object) -> object:
+    """What a growing log begins with."""
+    held = [m for c in _conversations(document)[:1] for m in _messages(c)[:3]]
+    return held or document
 
 
 def _conversation(

@@ -63,7 +63,7 @@ class OpenHands(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        name = source.name_session()
+        name = source.name_session(array(source.head.document)[:1])
         single: _Reader | None = None
         for number, record in source.records(report):
             whole_run = obj(record)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import cast
 
-from loopguard_core.events import load
+from loopguard_core.events import dump, load
 from loopguard_core.importers.base import Report, Unreadable
 from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
@@ -123,9 +123,14 @@ class Source:
             name = name.removesuffix(ending)
         return name or "recording"
 
-    def name_session(self) -> str:
-        """A session id for formats that have none: the file's name and a digest of its beginning."""
+    def name_session(self, *beginning: object) -> str:
+        """A session id for formats that have none: the file's name and a digest of its *beginning*.
+
+        That is the first line, or what an importer gives that stays as it is while the file grows.
+        """
         first = self._lines[0] if self._lines else b""
+        if self._documents:
+            first = dump(beginning or self._documents[0])[:100_000].encode()
         return f"{self.stem}-{blake2b(first, digest_size=4).hexdigest()}"
 
     def records(self, report: Report) -> Iterator[tuple[int, Any]]:

@@ -46,7 +46,9 @@ class SweAgent(Importer):
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         document = obj(source.document())
         info = obj(document.get("info"))
-        track = Track(report, source.name_session())
+        track = Track(
+            report, source.name_session(_task(document), array(document.get("trajectory"))[:1])
+        )
         report.note("the format does not say which calls failed: outcomes are guesses")
         yield from track.start(
             None,
