@@ -1,0 +1,1 @@
+"""What ``doctor`` looks at: one module an area, each a list of findings."""
