@@ -22,6 +22,7 @@ from loopguard_core.verdict import Tier
 _GIVES_UP_AFTER = 3
 _TRIES_AFTER_HALT = 6
 _HALTED_PAUSE = 4.0
+_SHOWN = 90
 
 
 class Agent:
@@ -59,7 +60,7 @@ class Agent:
         shown = f"{step.tool}({next(iter(step.args.values()), '')!r})"
         if not decision.run:
             self.refused += 1
-            _say(f"refused  {shown}  {decision.message}")
+            _say(f"refused  {shown}  {decision.message.partition('. ')[2][:_SHOWN]}…")
             return decision
         self.ran += 1
         answer = self.guard.after_call(decision, step.result, outcome="ok" if step.ok else "error")
@@ -96,7 +97,8 @@ def _stop(*_: object) -> None:
 
 
 def _leash() -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 

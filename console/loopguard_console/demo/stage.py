@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from loopguard_console.children import environment, module_command
 from loopguard_console.demo.stories import Story
 
 _LEAVE_SECONDS = 5.0
@@ -45,11 +44,14 @@ class Stage:
 
     def start_agent(self, *, pace: float, quiet: bool) -> subprocess.Popen[bytes]:
         """Start the scripted agent; *quiet* keeps what it prints out of this terminal."""
-        command = [sys.executable, "-m", "loopguard_console.demo.agent", self.story.name]
-        command += ["--session", self.session, "--pace", str(pace), "--leash"]
+        args = [self.story.name, "--session", self.session, "--pace", str(pace), "--leash"]
         out = subprocess.DEVNULL if quiet else None
         self.agent = subprocess.Popen(
-            command, env=self._environment(), stdin=subprocess.PIPE, stdout=out, stderr=out
+            module_command("loopguard_console.demo.agent", *args),
+            env=environment(LOOPGUARD_STORE=self.store, LOOPGUARD_CONFIG=str(self.config)),
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=out,
         )
         return self.agent
 
@@ -67,12 +69,6 @@ class Stage:
         except subprocess.TimeoutExpired:
             agent.kill()
             agent.wait()
-
-    def _environment(self) -> dict[str, str]:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("LOOPGUARD_")}
-        env["LOOPGUARD_STORE"] = self.store
-        env["LOOPGUARD_CONFIG"] = str(self.config)
-        return env
 
 
 def _toml(story: Story, settings: Mapping[str, float]) -> str:

@@ -30,7 +30,12 @@ def _same_failure(number: int) -> Made:
 
 
 def _failing_tool(number: int) -> Made:
-    return "terminal", {"command": f"run {number}"}, f"run {number}: not found\nexit code 127", False
+    return (
+        "terminal",
+        {"command": f"run {number}"},
+        f"run {number}: not found\nexit code 127",
+        False,
+    )
 
 
 def _alternating(number: int) -> Made:
@@ -71,7 +76,8 @@ def tiers(config: Config, store: Store) -> list[Finding]:
 
 def _run(config: Config, store: Store, name: str, loop: Callable[[int], Made], seen: Seen) -> None:
     """Play one loop until nothing new can come of it."""
-    settings = {**config.raw, "unattended_wait_seconds": 0, "unanswered": {}, "mode": "enforce"}
+    settings = {k: v for k, v in config.raw.items() if k != "store"}
+    settings |= {"unattended_wait_seconds": 0, "unanswered": {}, "mode": "enforce"}
     with LoopGuard(
         "doctor", store=store, parent="", say=lambda line: None, raise_on_halt=False, **settings
     ) as guard:

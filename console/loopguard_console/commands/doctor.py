@@ -1,0 +1,100 @@
+"""``doctor``: does the guard work on this machine?"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from loopguard_console.doctor import store as store_area
+from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
+from loopguard_console.doctor.hooks import hooks
+from loopguard_console.doctor.loops import tiers
+from loopguard_console.doctor.mend import mend
+from loopguard_console.doctor.wake import wake
+from loopguard_console.output import emit, json_option, say
+from loopguard_console.render import pad
+from loopguard_console.stores import Options, deciding, place_of
+from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.sqlite import open_store
+
+_WORDS = {OK: "ok", NOTE: "note", WRONG: "WRONG"}
+
+
+@click.command()
+@click.option("--mend", "mending", is_flag=True, help="Put right what can be put right safely.")
+@json_option
+@click.pass_obj
+def doctor(options: Options, mending: bool, as_json: bool) -> int:
+    """Prove that the guard works here, and say what is wrong and how to mend it.
+
+    Plays a loop for every tier of the configured policy through the real shim in a temporary store,
+    lets a process wait and releases it, and looks at the store and at the agents' hooks. Exit code 1
+    where something is wrong.
+    """
+    place = place_of(options)
+    if mending:
+        with contextlib.suppress(StoreError), deciding(options):
+            for done in mend(place):
+                say(f"mended: {done}") if not as_json else emit({"mended": done})
+    wrong = 0
+    for finding in _findings(place, options.get("store") or ""):
+        wrong += finding.state == WRONG
+        if as_json:
+            emit(finding._asdict())
+        else:
+            _tell(finding)
+    if not as_json:
+        say("All is well." if not wrong else f"{wrong} wrong.")
+    return 1 if wrong else 0
+
+
+def _tell(finding: Finding) -> None:
+    say(f"{pad(_WORDS[finding.state], 6)} {pad(finding.area, 14)} {finding.what}")
+    if finding.mend:
+        say(
+            f"{' ' * 22}to mend it: {finding.mend}"
+            if finding.state == WRONG
+            else f"{' ' * 22}{finding.mend}"
+        )
+
+
+def _findings(place: str, named_store: str) -> Iterator[Finding]:
+    try:
+        config = load_config()
+        config.make_policy()
+    except ConfigError as error:
+        yield Finding("configuration", WRONG, str(error), "mend that line")
+        config = Config()
+    else:
+        where = config.place or "no file: the defaults hold"
+        yield Finding(
+            "configuration", OK, f"policy {config.policy_name}, mode {config.mode} ({where})"
+        )
+    try:
+        with _temporary_store(place) as store:
+            yield from tiers(config, store)
+            yield from wake(store)
+    except (StoreError, OSError) as error:
+        yield Finding(
+            "policy", WRONG, f"no temporary store could be used: {error}", "make room on the disk"
+        )
+    yield from store_area.examine(place)
+    yield from hooks(named_store)
+
+
+@contextlib.contextmanager
+def _temporary_store(place: str) -> Iterator[Store]:
+    """A store on the same disk as *place* where that can be, gone afterwards."""
+    folder = Path(place).parent
+    near = folder if folder.is_dir() and os.access(folder, os.W_OK) else None
+    with (
+        tempfile.TemporaryDirectory(prefix=".doctor-", dir=near) as made,
+        contextlib.closing(open_store(str(Path(made) / "events.db"))) as store,
+    ):
+        yield store

@@ -1,0 +1,67 @@
+"""The demo: a newcomer sees an agent stopped, presses one key, and sees it go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from commands import command, until
+from loopguard_console.demo.stage import Stage
+from loopguard_console.demo.stories import SEARCHES, STORIES
+from loopguard_core.processes import alive
+from processes import CONSOLE, console, environment
+from terminal import Terminal
+
+
+def test_one_key_lets_the_agent_go_on_and_leaving_ends_it(tmp_path: Path) -> None:
+    store = tmp_path / "kept.db"
+    argv = [*CONSOLE, "--store", str(store), "demo", "--pace", "0.3"]
+    with Terminal(argv, environment(HOME=str(tmp_path))) as screen:
+        screen.see("LIVE", "researcher", "search")
+        screen.see("waits R1", "WHAT YOU CAN DO  R1")
+        stopped = len(command(store, "show", "researcher-demo", "--json").objects)
+        screen.press("a")
+        screen.see("waits R2")
+        assert len(command(store, "show", "researcher-demo", "--json").objects) == stopped + 1
+        (session,) = command(store, "sessions", "--json").objects
+        screen.until(lambda text: "WHAT YOU CAN DO  R2" in text, "see R2 ready")
+        screen.press("q")
+        assert screen.wait() == 0
+    assert not alive(session["pid"])
+    (session,) = command(store, "sessions", "--json").objects
+    assert session["state"] == "ended"
+
+
+def test_unless_it_is_stopped_the_agent_searches_34_times() -> None:
+    calls = [
+        step for step in STORIES["research"].steps if step.args == {"query": "quantum computing"}
+    ]
+    assert len(calls) == SEARCHES == 34
+
+
+def test_failing_is_halted_by_the_tool_s_failures() -> None:
+    done = console("demo", "failing", "--headless", "--pace", "0", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["worst"], told["ended"]) == ("halt", True)
+
+
+def test_headless_prints_what_happens() -> None:
+    done = console("demo", "--headless", "--pace", "0")
+    said = done.stdout.decode()
+    assert "warned   search('quantum computing')" in said
+    assert "refused  search('quantum computing')" in said
+    assert b"Traceback" not in done.stderr
+    assert b"Fatal" not in done.stderr
+
+
+def test_the_agent_does_not_outlive_a_demo_that_was_killed(tmp_path: Path) -> None:
+    stage = Stage(STORIES["research"])
+    agent = stage.start_agent(pace=1.0, quiet=True)
+    until(lambda: command(Path(stage.store), "sessions", "--json").out, "the agent")
+    assert agent.stdin is not None
+    agent.stdin.close()  # what the system does when the demo dies
+    assert agent.wait(20) == 0
+    with stage:
+        pass
+    assert not stage.folder.exists()

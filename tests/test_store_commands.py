@@ -1,0 +1,156 @@
+"""``export`` and ``prune``, and what a store that is not as it should be makes of every command."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent_process import Agent
+from commands import command
+from loopguard_core.events import decode
+from loopguard_core.store.sqlite import open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with the ended sessions ``one`` and ``two``."""
+    place = tmp_path / "events.db"
+    for session in ("one", "two"):
+        with Agent(place, session, unattended_wait_seconds=0) as agent:
+            agent.search(3 if session == "one" else 1)
+            agent.end()
+    return place
+
+
+def test_what_is_exported_can_be_read_again(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    done = command(store, "export", "one", "-o", str(out), "--json")
+    assert done.objects == [{"file": str(out), "events": len(out.read_text().splitlines())}]
+    assert out.stat().st_mode & 0o777 == 0o600
+    (session,) = command(None, "stats", str(out), "--json").objects
+    assert (session["session"], session["calls"], session["longest_run"]) == ("one", 3, 3)
+    recorded = command(store, "show", "one", "--json").objects
+    reopened = command(None, "open", str(out), "--json").objects
+    assert [{**call, "session": "one"} for call in recorded] == [
+        {**call, "session": "one"} for call in reopened
+    ]
+    everything = command(store, "export")
+    events = [decode(line) for line in everything.out.splitlines()]
+    assert {event.session for event in events} == {"one", "two"}
+    again = command(store, "export", "-o", str(out))
+    assert again.code == 2
+    assert "--force" in again.err
+    assert command(store, "export", "-o", str(out), "--force").code == 0
+
+
+def test_prune_says_what_would_go_and_keeps_what_is_in_use(store: Path) -> None:
+    assert command(store, "prune").code == 2
+    wanted = command(store, "prune", "--days", "0", "--dry-run")
+    assert "2 sessions would go" in wanted.out
+    assert len(command(store, "sessions", "--json", "--all").objects) == 2
+    asked = command(store, "prune", "--days", "0")
+    assert (asked.code, "--yes" in asked.err) == (2, True)
+    with Agent(store, "three") as agent:
+        agent.search(1)
+        gone = command(store, "prune", "--days", "0", "--yes")
+        assert "2 sessions forgotten" in gone.out
+        assert "1 more would, but are in use" in gone.out
+    (left,) = command(store, "sessions", "--json", "--all").objects
+    assert left["session"] == "three"
+
+
+READING = [("sessions",), ("show", "one"), ("pending",), ("status",), ("grants",), ("export",)]
+DECIDING = [("approve", "R1"), ("halt", "one"), ("resume", "one"), ("reset", "one")]
+
+
+@pytest.mark.parametrize("args", [*READING, *DECIDING], ids=" ".join)
+def test_a_store_that_cannot_be_used_is_said_in_one_line(
+    args: tuple[str, ...], store: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.db").touch()
+    (tmp_path / "text.db").write_text("not a database, but a text of some length\n" * 30)
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE t (x)")
+    db.close()
+    for place, said in (
+        (tmp_path / "missing.db", "no such event store"),
+        (tmp_path, "directory"),
+        (tmp_path / "text.db", "not a SQLite database"),
+        (other, "another program"),
+    ):
+        done = command(place, *args)
+        assert done.code in (1, 2), (place, done)
+        assert said in done.err
+        assert (done.out, done.err.count("\n")) == ("", 1)
+    with sqlite3.connect(store) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    done = command(store, *args)
+    assert (done.code, "newer" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("args", DECIDING, ids=" ".join)
+def test_a_locked_store_makes_a_decision_fail_and_not_hang(
+    args: tuple[str, ...], store: Path
+) -> None:
+    with sqlite3.connect(store, isolation_level=None) as db:
+        db.execute("BEGIN IMMEDIATE")
+        done = command(store, *args)
+        db.execute("ROLLBACK")
+    db.close()
+    assert done.code in (1, 2)
+    assert done.err.count("\n") == 1
+
+
+def test_reading_does_not_mind_a_writer(store: Path) -> None:
+    with sqlite3.connect(store, isolation_level=None) as db:
+        db.execute("BEGIN IMMEDIATE")
+        for args in READING:
+            assert command(store, *args).code == 0
+        db.execute("ROLLBACK")
+    db.close()
+
+
+def test_a_store_beside_which_nothing_can_be_written_is_still_read(store: Path) -> None:
+    opened = open_store(str(store))
+    opened.close()
+    store.chmod(0o400)
+    store.parent.chmod(0o500)
+    try:
+        assert command(store, "sessions", "--all").code == 0
+        assert command(store, "show", "one").code == 0
+    finally:
+        store.parent.chmod(0o700)
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(store: Path) -> None:
+    assert command(store, "show", "on", "--json").objects[0]["tool"] == "search"
+    for name in ("nobody", "", "\x1b[2J"):
+        done = command(store, "show", name)
+        assert done.code == 2
+        assert "\x1b" not in done.err
+    with Agent(store, "only") as agent:
+        agent.search(1)
+    done = command(store, "show", "on")
+    assert (done.code, "2 sessions" in done.err) == (2, True)
+
+
+def test_foreign_text_stays_text(store: Path, tmp_path: Path) -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J[bold]\u202e[/]\x9b31m\x00"
+    event = {"type": "call", "tool": nasty, "args": {nasty: nasty}, "result": nasty, "ok": True}
+    start = {"type": "session_start", "agent": nasty, "cwd": nasty, "session": "three"}
+    lines = [start, {"type": "user_message", "text": nasty, "session": "three"}]
+    lines += [{**event, "session": "three"}] * 3
+    recorded = tmp_path / "nasty.jsonl"
+    recorded.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert command(store, "import", str(recorded)).code == 0
+    named = [s["session"] for s in command(store, "sessions", "--all", "--json").objects]
+    (session,) = set(named) - {"one", "two"}
+    for args in (["sessions", "--all"], ["show", session], ["show", session, "--json"]):
+        done = command(store, *args)
+        assert done.code == 0
+        assert not set("\x1b\x07\u202e\x9b\x00") & set(done.out + done.err)
