@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from loopguard_core import escape
+from loopguard_core.guard import Guard
+from loopguard_core.policies.registry import create
+from loopguard_core.replay import Recording
 from loopguard_core.verdict import Tier
 from sessions import approve_pending, call, loop, meanwhile, pending, session, store_in
 
@@ -75,3 +78,16 @@ def test_a_result_that_halts_the_turn_says_so_and_the_next_call_is_stopped(tmp_p
         assert "Stop calling tools" in advice
         stopped = call(live, "read", "x")
         assert (stopped.run, stopped.ends_turn) == (False, True)
+
+
+def test_another_guards_verdict_stands_beside_ours(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    decision = live.before("search", {"q": 1})
+    native = {"tier": "block", "policy": "hermes", "source": "hermes", "reason": "failed twice"}
+    live.after(decision, "no", outcome="denied", foreign=native)
+    recording = Recording.of(store.read("s"), Guard(create("graded")))
+    verdict = recording.foreign(0)
+    assert verdict is not None
+    assert (verdict.source, verdict.tier, verdict.reason) == ("hermes", Tier.BLOCK, "failed twice")
+    store.close()

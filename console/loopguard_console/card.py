@@ -60,6 +60,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
         _headline(view, row, verdict, width, low=low),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
         _facts(view, row, verdict, width),
+        _other(view.recording.foreign(view.cursor), width),
         _payloads(view, row),
     ]
     shown = [part for part in parts if part.plain]
@@ -139,6 +140,17 @@ def _facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content
     lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
     lines += [_fact(name, value, room) for name, value in facts if value]
     return Content("\n").join(lines)
+
+
+def _other(verdict: Verdict | None, width: int) -> Content:
+    """What the agent's own guard said of the call."""
+    if verdict is None:
+        return Content("")
+    said = f"{verdict.tier.word}: {verdict.reason}" if verdict.reason else verdict.tier.word
+    head = Content.assemble(("ANOTHER GUARD", "bold $text-primary"))
+    return Content("\n").join(
+        [head, _fact(verdict.source or verdict.policy, said, max(10, width - 11))]
+    )
 
 
 def _fact(name: str, value: str, room: int) -> Content:

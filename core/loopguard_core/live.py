@@ -254,8 +254,9 @@ class LiveSession:
         *,
         outcome: str = "ok",
         duration: float | None = None,
+        foreign: Mapping[str, Any] | None = None,
     ) -> str:
-        """Record how a call ended (*outcome*: one of ``events.OUTCOMES``).
+        """Record how a call ended (*outcome*: one of ``events.OUTCOMES``; *foreign*: another guard's verdict).
 
         Gives the advice that is to be appended to its result, empty for none. Nothing is recorded for a
         call that did not run, nor a second time.
@@ -263,7 +264,7 @@ class LiveSession:
         if not (decision.run and decision.ids):
             return ""
         try:
-            return self._finish(decision, result, outcome, duration)
+            return self._finish(decision, result, outcome, duration, foreign)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while a result was recorded: {error!r}")
             return ""
@@ -424,7 +425,12 @@ class LiveSession:
             pass  # the same call id has ended before; it counts once
 
     def _finish(
-        self, decision: Decision, result: object, outcome: str, duration: float | None
+        self,
+        decision: Decision,
+        result: object,
+        outcome: str,
+        duration: float | None,
+        foreign: Mapping[str, Any] | None,
     ) -> str:
         payload = Payload(result, self._digester)
         if duration is None or not 0.0 <= duration < 1e9:  # also what is not a number
@@ -445,6 +451,8 @@ class LiveSession:
                 "duration": int(duration * 1e6) / 1e6,
                 "ids": ids,
             }
+            if foreign is not None:
+                end["foreign"] = dict(foreign)
             try:
                 verdict = self._journal.finish(self._journal.event("call_end", end))
             except Taken:

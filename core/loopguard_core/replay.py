@@ -329,6 +329,11 @@ class Recording:
             after = twin.apply(end)
         return before, after
 
+    def foreign(self, index: int) -> Verdict | None:
+        """Another guard's verdict on a call that ours judged too (the agent's own), None without one."""
+        end = self.events_of(index)[1]
+        return None if end is None else _recorded(end, "foreign")
+
     def why(self, index: int) -> Verdict | None:
         """The verdict that explains a call's tier: the stronger one, the first where they are equal."""
         before, after = self.verdicts(index)
@@ -422,8 +427,8 @@ class Recording:
         return None
 
 
-def _recorded(event: Event) -> Verdict | None:
-    stored = event.data.get("verdict")
+def _recorded(event: Event, name: str = "verdict") -> Verdict | None:
+    stored = event.data.get(name)
     if not isinstance(stored, dict):
         return None
     try:

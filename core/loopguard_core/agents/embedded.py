@@ -72,9 +72,16 @@ class Guarded:
         )
         return self._heed(decision)
 
-    def after(self, decision: Decision, result: object, *, outcome: str = "ok") -> str:
-        """Record a result; the advice to append, or empty."""
-        return self.live.after(decision, result, outcome=outcome)
+    def after(
+        self,
+        decision: Decision,
+        result: object,
+        *,
+        outcome: str = "ok",
+        foreign: dict[str, Any] | None = None,
+    ) -> str:
+        """Record a result; the advice to append, or empty. *foreign*: another guard's verdict."""
+        return self.live.after(decision, result, outcome=outcome, foreign=foreign)
 
     def failed(self, decision: Decision, error: BaseException) -> str:
         """Record that a call raised *error*; the advice for the model, or empty."""
