@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "resume": "control",
     "grants": "grants",
     "revoke": "control",
+    "search": "search",
     "export": "export",
     "import": "import_",
     "prune": "prune",
