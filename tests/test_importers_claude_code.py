@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from importing import calls, ends, opened, texts
+import json
+from pathlib import Path
+
+from importing import DATA, calls, ends, opened, texts
 
 
 def test_every_outcome_is_told_apart() -> None:
@@ -62,3 +65,16 @@ def test_a_stream_of_the_headless_mode_opens_too() -> None:
     assert calls(inside) == [("Bash", {"command": "ls"}, "ok")]
     assert child.parent == main.session == "st-1"
     assert events[-1].type == "session_end"
+
+
+def test_a_permission_decision_tells_who_refused(tmp_path: Path) -> None:
+    lines = (DATA / "claude_code.jsonl").read_text().splitlines()
+    record = json.loads(next(x for x in lines if "hook error" in x))
+    record["message"]["content"][0]["content"] = "no, and no prefix"
+    for source, outcome in (("hook", "blocked"), ("user", "denied"), ("config", "denied")):
+        record["permissionDecision"] = {"decision": "reject", "source": source}
+        path = tmp_path / f"{source}.jsonl"
+        path.write_text(
+            "\n".join(x if "hook error" not in x else json.dumps(record) for x in lines)
+        )
+        assert ends(opened(path)[0][1])["t5"].data["outcome"] == outcome

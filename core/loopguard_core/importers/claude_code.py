@@ -361,12 +361,12 @@ def _outcome(record: dict[str, Any], block: dict[str, Any], text: str) -> str:
     if _SIBLING.match(text) or text.startswith(_INTERRUPTED):
         return "cancelled"
     if block.get("is_error"):
-        if obj(record.get("permissionDecision")).get("decision") in ("reject", "deny"):
-            return "denied"
-        if text.startswith(_DENIED):
-            return "denied"
-        if _HOOK.match(text):
+        decision = obj(record.get("permissionDecision"))
+        refused = decision.get("decision") in ("reject", "deny")
+        if _HOOK.match(text) or (refused and decision.get("source") == "hook"):
             return "blocked"
+        if refused or text.startswith(_DENIED):
+            return "denied"
         return "cancelled" if obj(record.get("toolUseResult")).get("interrupted") else "error"
     return "ok"
 
