@@ -46,7 +46,10 @@ humans = st.one_of(
     ),
     st.just(("session_start",)),
 )
-scripts = st.lists(st.one_of(calls, calls, calls, humans), max_size=40)
+long_calls = st.one_of(
+    st.tuples(st.just("begin"), tools, st.sampled_from(["", "asked"])), st.just(("finish",))
+)
+scripts = st.lists(st.one_of(calls, calls, calls, long_calls, humans), max_size=40)
 
 
 def play(guard: Guard, script: list[tuple[Any, ...]]) -> list[Event]:
@@ -60,6 +63,13 @@ def perform(session: Play, script: list[tuple[Any, ...]]) -> list[Event]:
         if kind == "call":
             _, tool, args, result, outcome, answer = step
             session.call(tool, args, result, answer, outcome)
+        elif kind == "begin":
+            if session.start(step[1], "long").action != "run" and step[2]:
+                session.ask("expired", late_until=session.clock + 60)
+        elif kind == "finish":
+            if session.guard.open_calls():
+                ruling = session.guard.ruling(session.guard.open_calls()[-1])
+                session.end("ok" if ruling is not None and ruling.action == "run" else "blocked")
         elif kind == "grant":
             _, scope, key, budget, until, seconds = step
             expires = None if seconds is None else session.clock + seconds

@@ -12,10 +12,10 @@ import marshal
 import os
 import sys
 import time
-from hashlib import blake2b
 
 from loopguard_core import __version__
 from loopguard_core.freezing import Unfreezable
+from loopguard_core.hashing import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

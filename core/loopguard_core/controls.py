@@ -148,9 +148,13 @@ class Controls:
                 return grant
         return None
 
-    def add(self, grant: Grant) -> None:
-        """A new grant; those used up are dropped."""
-        self.grants = [g for g in self.grants if g.left != 0]
+    def add(self, grant: Grant, ts: float | None) -> None:
+        """A new grant at *ts*; those used up or expired by then are dropped."""
+        self.grants = [
+            g
+            for g in self.grants
+            if g.left != 0 and (ts is None or g.expires is None or g.expires > ts)
+        ]
         self.grants.append(grant)
 
     def revoke(self, name: str) -> None:

@@ -141,7 +141,13 @@ def _resolve(
 ) -> Decided:
     if asked.resolution:
         raise AlreadyDecided(asked)
-    data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
+    data = {
+        "request": asked.request,
+        "call": asked.call,
+        "signature": asked.signature,
+        "resolution": resolution,
+        **more,
+    }
     try:
         write(store, asked.session, "request_resolved", data, by, note)
     except Taken:
@@ -430,7 +436,13 @@ def _settle(
     for asked in store.requests(session=session, pending=True):
         if asked.seq > seq or not covered(asked):
             continue
-        data = {"request": asked.request, "call": asked.call, "resolution": resolution, **more}
+        data = {
+            "request": asked.request,
+            "call": asked.call,
+            "signature": asked.signature,
+            "resolution": resolution,
+            **more,
+        }
         try:
             write(store, session, "request_resolved", data, by, note)
         except Taken:

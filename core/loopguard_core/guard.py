@@ -328,6 +328,8 @@ class Guard:
         opened = self._open.pop(str(event.data["call"]), None)
         if opened is None:
             return None
+        if opened.spoken != self._spoken and not self.policy.spans_turns:
+            return None  # a human has spoken since: what began before counts nothing after it
         kind = str(event.data["outcome"])
         if kind == "blocked":
             self._refused(opened, event.seq)
@@ -390,7 +392,7 @@ class Guard:
             self.policy.start(opened.call)
             self.policy.end(opened.call, Outcome("blocked", {}))
         if opened.spoken != self._spoken:
-            return  # a human has spoken since: what was asked before latches nothing
+            return  # what was asked before a human spoke latches nothing after it
         if cause in ("verdict", "deny", "breakpoint") and self._latches(verdict):
             self.latch = self.latch or Halt(seq, note=verdict.reason, verdict=verdict)
         elif cause != "latch":
@@ -404,6 +406,7 @@ class Guard:
         self._spoken += 1
         self.latch = None
         self.controls.end_turn()
+        self._requests.clear()
         self._unanswered.clear()
         self._results.clear()
         self.policy.turn("user")
@@ -437,6 +440,8 @@ class Guard:
     def _request_resolved(self, event: Event) -> None:
         name, resolution = event.text("request"), event.text("resolution")
         _, signature, until = self._requests.pop(name, ("", "", None))
+        signature = event.text("signature") or signature
+        until = event.data.get("late_until", until)
         if resolution == "denied" and signature:
             denial = Denial(event.seq, signature, event.text("by"), event.text("note"))
             self.controls.denials[signature] = denial
@@ -448,7 +453,7 @@ class Guard:
     def _grant(self, event: Event) -> None:
         grant = Grant(event.seq, event.data)
         grant.results = dict(self._results)
-        self.controls.add(grant)
+        self.controls.add(grant, event.ts)
         self._unanswered = {s: r for s, r in self._unanswered.items() if r[0] != grant.request}
 
     def _revoke(self, event: Event) -> None:

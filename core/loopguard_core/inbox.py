@@ -96,7 +96,12 @@ def sweep_one(store: Store, asked: Request) -> str:
         resolution = "orphaned"
     else:
         return ""
-    data = {"request": asked.request, "call": asked.call, "resolution": resolution}
+    data = {
+        "request": asked.request,
+        "call": asked.call,
+        "signature": asked.signature,
+        "resolution": resolution,
+    }
     try:
         write(store, asked.session, "request_resolved", data, "loopguard", "")
     except Taken:

@@ -209,32 +209,44 @@ class Journal:
 
         Raises ``Taken`` where that call has ended before.
         """
-        expect: int | None = self.guard.seq
+        before = self.guard.seq
         verdict = self._end(event)
         store = self._usable()
         if store is None:
             self._lost()
             return verdict
-        for attempt in range(_TRIES):
+        try:
             try:
-                self._write(store, event, expect)
+                self._write(store, event, before)
             except Stale:
-                if attempt + 2 < _TRIES and self._refold():
-                    expect = self.guard.seq
-                    verdict = self._end(event)
-                else:
-                    expect = None
-            except Taken:
-                self._refold()
-                raise
-            except StoreError as error:
-                self.fail(error)
-                self._lost()
-                return verdict
+                return self._finish_again(store, event, verdict)
+        except Taken:
+            self._refold()
+            raise
+        except StoreError as error:
+            self.fail(error)
+            self._lost()
+            return verdict
+        self.guard.seq = event.seq
+        return verdict
+
+    def _finish_again(self, store: Store, event: Event, verdict: Verdict | None) -> Verdict | None:
+        """Others wrote before an end that is folded in already: fold theirs first, on a copy, until it fits."""
+        exact = self._refold()
+        for _ in range(_TRIES if exact else 0):
+            guard = self.guard
+            self.guard = guard.copy()
+            verdict = self._end(event)
+            try:
+                self._write(store, event, guard.seq)
+            except Stale:
+                self.guard = guard
+                self.catch_up()
             else:
-                break
-        if event.seq == self.guard.seq + 1:
-            self.guard.seq = event.seq
+                self.guard.seq = event.seq
+                return verdict
+        self._write(store, event)
+        self._refold()
         return verdict
 
     def _end(self, event: Event) -> Verdict | None:

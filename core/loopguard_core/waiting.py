@@ -51,16 +51,20 @@ class Ticket:
         "attended",
         "blind_since",
         "call",
+        "late_until",
         "looked_at",
         "request",
         "ruling",
         "seen",
+        "start",
         "until",
     )
 
-    def __init__(self, call: str, ruling: Ruling, until: float | None, attended: bool) -> None:
-        self.call = call
+    def __init__(self, start: Event, ruling: Ruling, until: float | None, attended: bool) -> None:
+        self.start = start
+        self.call = start.text("call")
         self.ruling = ruling
+        self.late_until: float | None = None
         self.until = until
         self.attended = attended
         self.request = ""
@@ -106,9 +110,10 @@ class Waiting:
             patience = limit if patience is None else min(patience, max(0.0, limit))
         now = time.time()
         until = None if patience is None else time.monotonic() + patience
-        ticket = Ticket(start.text("call"), ruling, until, attended)
+        ticket = Ticket(start, ruling, until, attended)
         deadline = None if patience is None else now + patience
-        late = None if deadline is None else deadline + config.late_approval_seconds
+        if deadline is not None:
+            ticket.late_until = deadline + config.late_approval_seconds
         opened = journal.event(
             "request_opened",
             {
@@ -120,7 +125,7 @@ class Waiting:
                 "verdict": ruling.why.to_json(),
                 "seen": seen,
                 "deadline": deadline,
-                "late_until": late,
+                "late_until": ticket.late_until,
                 "unanswered": unanswered,
                 "pid": os.getpid(),
                 "pid_started": started(os.getpid()),
@@ -220,9 +225,7 @@ class Waiting:
 
     def _settled(self, ticket: Ticket, word: Event) -> Answer | None:
         """What an instruction that came meanwhile means for the call that waits."""
-        now = self._journal.guard.review(ticket.call)
-        if now is None:
-            return self.resolve(ticket, "cancelled")
+        now = self._journal.guard.rule(ticket.start)
         by = now.by or word.text("by")
         if now.action == "run":
             grant = now.ref if now.cause == "grant" else ""
@@ -233,7 +236,14 @@ class Waiting:
 
     def resolve(self, ticket: Ticket, resolution: str, **said: str) -> Answer:
         """Resolve the request from the agent's side; where a human was faster, theirs is the answer."""
-        data = {"request": ticket.request, "call": ticket.call, "resolution": resolution}
+        data: dict[str, Any] = {
+            "request": ticket.request,
+            "call": ticket.call,
+            "signature": ticket.ruling.verdict.signature,
+            "resolution": resolution,
+        }
+        if resolution == "expired" and ticket.late_until is not None:
+            data["late_until"] = ticket.late_until
         data.update((k, v) for k, v in said.items() if v)
         if ticket.request:
             try:
