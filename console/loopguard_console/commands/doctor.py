@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from loopguard_console.doctor import disk
 from loopguard_console.doctor import store as store_area
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.hooks import hooks
@@ -85,6 +86,7 @@ def _findings(place: str, named_store: str) -> Iterator[Finding]:
             "policy", WRONG, f"no temporary store could be used: {error}", "make room on the disk"
         )
     yield from store_area.examine(place)
+    yield from disk.examine(place)
     yield from hooks(named_store)
 
 

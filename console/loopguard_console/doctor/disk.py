@@ -1,0 +1,66 @@
+"""Where the store lies: room on the disk, locks that hold, and the key beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
+from loopguard_console.render import size
+from loopguard_core.store.paths import KEY_BYTES, key_file
+
+AREA = "store"
+#: Less free space than this is said, in bytes.
+LITTLE_ROOM = 100_000_000
+#: File systems on which SQLite's locks do not hold between machines.
+_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "afs"})
+_MOUNTS = Path("/proc/self/mounts")
+
+
+def examine(place: str) -> list[Finding]:
+    """What is to be said of the disk and the key of the store at *place*, where there is one."""
+    path = Path(place)
+    if not path.exists():
+        return []
+    return [*_room(path), *_network(path), *_key(Path(key_file(place)))]
+
+
+def _room(path: Path) -> list[Finding]:
+    free = shutil.disk_usage(path.parent).free
+    if free >= LITTLE_ROOM:
+        return [Finding(AREA, OK, f"{size(free)}B are free on its disk")]
+    mend = "make room, or loopguard-console prune"
+    return [Finding(AREA, WRONG, f"only {size(free)}B are free where {path} is", mend)]
+
+
+def _network(path: Path) -> list[Finding]:
+    kind = file_system(path.parent)
+    if kind not in _NETWORK:
+        return []
+    what = f"{path.parent} is on a network file system ({kind}), where SQLite's locks do not hold"
+    mend = "put the store on a local disk: LOOPGUARD_STORE, or store in loopguard.toml"
+    return [Finding(AREA, WRONG, what, mend)]
+
+
+def file_system(folder: Path, mounts: Path = _MOUNTS) -> str:
+    """The kind of file system that *folder* is on, as proc(5) tells; empty where it does not."""
+    try:
+        lines = [line.split() for line in mounts.read_text("utf-8", "replace").splitlines()]
+    except OSError:
+        return ""
+    real = f"{folder.resolve()}/"
+    over = [f for f in lines if len(f) > 2 and real.startswith(f[1].rstrip("/") + "/")]
+    return max(over, key=lambda f: len(f[1]))[2] if over else ""
+
+
+def _key(path: Path) -> list[Finding]:
+    if not path.exists():
+        what = f"the machine's key {path} is missing"
+        mend = "the next agent makes a new one; digests of before will not compare equal"
+        return [Finding(AREA, NOTE, what, mend)]
+    if path.stat().st_size < KEY_BYTES or not os.access(path, os.R_OK):
+        what = f"the machine's key {path} cannot be used"
+        mend = f"rm {path}: a new one is made, and digests of before will not compare equal"
+        return [Finding(AREA, WRONG, what, mend)]
+    return [Finding(AREA, OK, "the machine's key is there")]

@@ -1,0 +1,58 @@
+"""What ``doctor`` says of the place of a store and of its key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loopguard_console.doctor import disk
+from loopguard_console.doctor.finding import NOTE, WRONG, Finding
+from loopguard_core.store.paths import key_file
+from loopguard_core.store.sqlite import open_store
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    place = tmp_path / "events.db"
+    open_store(str(place)).close()
+    return place
+
+
+def wrong(place: Path) -> list[Finding]:
+    found = [f for f in disk.examine(str(place)) if f.state in (NOTE, WRONG)]
+    assert all(f.mend for f in found)
+    return found
+
+
+def test_a_sound_place_has_no_fault(place: Path) -> None:
+    assert wrong(place) == []
+    assert disk.examine(str(place.with_name("missing.db"))) == []
+
+
+def test_little_room_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "LITTLE_ROOM", 10**18)
+    (finding,) = wrong(place)
+    assert "prune" in finding.mend
+
+
+def test_a_key_that_cannot_be_used_is_said(place: Path) -> None:
+    key = Path(key_file(str(place)))
+    key.write_bytes(b"short")
+    assert [f.state for f in wrong(place)] == [WRONG]
+    key.unlink()
+    assert [f.state for f in wrong(place)] == [NOTE]
+
+
+def test_a_network_file_system_is_known(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    real = tmp_path.resolve()
+    mounts.write_text(f"disk / ext4 rw 0 0\nserver:/x {real} nfs4 rw 0 0\nt {real}x tmpfs rw 0 0\n")
+    assert disk.file_system(tmp_path, mounts) == "nfs4"
+    assert disk.file_system(tmp_path.parent, mounts) == "ext4"
+    assert disk.file_system(tmp_path, tmp_path / "none") == ""
+    monkeypatch.setattr(disk, "file_system", lambda folder: "nfs4")
+    (finding,) = wrong(place)
+    assert "nfs4" in finding.what
