@@ -39,7 +39,11 @@ POLLS = frozenset(
 _NOTES = frozenset(
     "todo todos todolist think thinking thought thoughts scratchpad reflect reflection intent".split()
 )
-_PLANNING = frozenset("update write set create revise make save store read get show".split())
+#: Bookkeeping only where it is written: plans, notes, reports of progress.
+_WRITTEN = frozenset("plan plans note notes memo journal progress".split())
+_KEEPING = frozenset(
+    "update write set create revise make save store add take append record log report".split()
+)
 #: Tools that speak to somebody: the same target and only other words is the same message again.
 TELLS = frozenset(
     "send message notify reply post comment email mail sms ping tell say chat announce broadcast dm".split()
@@ -84,4 +88,4 @@ def by_words(tool: str) -> dict[str, Any]:
 def _bookkeeping(found: list[str]) -> bool:
     if _NOTES.intersection(found):
         return True
-    return found[-1] in ("plan", "plans") and found[0] in _PLANNING
+    return found[-1] in _WRITTEN and found[0] in _KEEPING

@@ -26,6 +26,10 @@ _DATED = frozenset(
     " aug sep oct nov dec utc gmt am pm ms s sec secs second seconds min mins minute minutes hour hours".split()
 )
 
+_ERROR = re.compile(
+    r"[\W_]{0,4}(?:error|exception|fatal|failure|failed|traceback|[a-z]{2,30}error)\b(?: \(?\w{1,30}\)?){0,3}[\"']?\s?[:=]",
+    re.I,
+)
 _NOTHING = re.compile(
     r"[\W_]*(?:none|null|nil|nothing|empty|no|0|n/?a|false|undefined|not found|nothing found|no output|no content|no data"
     r"|\{\s*\}|\[\s*\]|-+)?[\W_]*",
@@ -233,6 +237,11 @@ def outage_class(text: str) -> str:
             return kind
     status = _status(low)
     return status if status in TRANSIENT else ""
+
+
+def reports_error(text: str) -> bool:
+    """True where a success is an error message: many tools return their errors as text."""
+    return _ERROR.match(text) is not None
 
 
 def is_empty(text: str) -> bool:

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 - word lists read better as words
 """Arguments without their cosmetics: what remains equal means the same request.
 
 Dropped or unified: absent, null and empty; 1, 1.0 and "1"; the spelling of paths and addresses; white
@@ -30,7 +31,8 @@ ROLES = {name: role for role, names in _ROLES.items() for name in names.split()}
 
 #: Said about a call, not part of it, whatever stands beside it.
 EXPLAINS = frozenset(
-    ("explanation", "rationale", "justification", "thought", "thoughts", "reasoning")
+    "explanation rationale justification thought thoughts reasoning request_id requestId trace_id traceId nonce"
+    " idempotency_key idempotencyKey correlation_id".split()
 )
 #: Said about a call only where the field that matters stands beside it.
 DESCRIBES = frozenset(("description", "reason", "intent", "purpose", "summary", "title", "goal"))

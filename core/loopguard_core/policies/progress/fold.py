@@ -68,7 +68,7 @@ class Progress(Policy):
     def start(self, call: Call) -> None:
         record = call.records[self.scheme.name]
         agent, asked = self._place(call, record)
-        waited = asked.last != "" and _waits(call, record, agent)
+        waited = asked.last != "" and _waits(call, record, agent, asked)
         asked.open += 1
         asked.idle += 1
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
@@ -186,7 +186,7 @@ class Progress(Policy):
     def _again(self, call: Call, record: Record, agent: Agent, asked: Asked) -> Verdict | None:
         if asked.outages and (asked.failing in TRANSIENT or asked.failing == TIMEOUT):
             return self._outage(call, record, asked)
-        if not self._worn(call, record, agent, asked) or _waits(call, record, agent):
+        if not self._worn(call, record, agent, asked) or _waits(call, record, agent, asked):
             return None
         repeats = asked.repeats + asked.open
         halts = agent.refusals >= self._limits(call.tool).refusals
@@ -231,7 +231,7 @@ class Progress(Policy):
                 "variation",
                 signature,
                 agent.dry_count + 1,
-                agent.dry_count - (agent.dry - DRY_BLOCK) // 2 + 1,
+                agent.dry_count - (agent.dry - DRY_BLOCK) // limits.SAME + 1,
                 reasons.varying(call.tool, agent, halts=halts),
             )
         limit = outage_limit(agent.dry_class, call.gap)
@@ -301,7 +301,7 @@ class Progress(Policy):
                 agent.dry_class = asked.failing
                 agent.dry_tools.add(asked.tool)
                 if counted:
-                    agent.dry += 1 if judged == news.THIN else 2
+                    agent.dry += asked.worth
                     agent.dry_count += 1
 
     # -- after a call ----------------------------------------------------------------------------
@@ -314,10 +314,10 @@ class Progress(Policy):
         if judged == news.REPEAT and repeats >= at and agent.stale >= at - 1:
             words = "repetition" if agent.stale < 2 * repeats else "cycle"
             count, reason = repeats, reasons.warned(tool, agent, asked)
-        elif judged in (news.REPEAT, news.DRY, news.THIN):
+        elif judged in (news.REPEAT, news.DRY):
             if asked.failing and agent.dry >= DRY_WARN:
                 words, count, reason = "variation", agent.dry_count, reasons.varying(tool, agent)
-                at = agent.dry_count - (agent.dry - DRY_WARN) // 2
+                at = agent.dry_count - (agent.dry - DRY_WARN) // limits.SAME
         elif judged == news.OUTAGE:
             count, at = max(asked.outages, agent.outage), limits.OUTAGE_WARN
             if count >= at:
@@ -400,19 +400,22 @@ def _suspect(tool: str, record: Record, agent: Agent, asked: Asked | None) -> bo
     return asked is None or not asked.last or asked.failing != ""
 
 
-def _waits(call: Call, record: Record, agent: Agent) -> bool:
+def _waits(call: Call, record: Record, agent: Agent, asked: Asked) -> bool:
     """True where enough real time has passed that the answer may well have changed."""
     flags = record["f"]
     if "m" in flags:
         return False
-    spent = record.get("w", 0.0)
+    spent = float(record.get("w", 0.0))
     if call.gap is not None and call.gap > spent:
         spent = call.gap
     spent += agent.last_wait
     if "p" in flags or "z" in flags or "w" in record or agent.last_wait >= limits.POLL_WAIT:
-        return bool(spent >= limits.POLL_WAIT)
-    least = limits.READ_WAIT if "r" in flags else limits.ASK_WAIT
-    return bool(spent >= least and spent >= limits.PACES * agent.pace)
+        return spent >= limits.POLL_WAIT
+    if spent < limits.PACES * agent.pace or (asked.failing and spent < limits.FAILED_WAIT):
+        return False
+    if "q" in flags or "p" in record:
+        return spent >= limits.READ_WAIT
+    return any(spent >= least and asked.waits < times for least, times in limits.ASK_WAITS)
 
 
 def _spent(since: float | None, outcome: Outcome) -> float:
@@ -425,7 +428,7 @@ def _spent(since: float | None, outcome: Outcome) -> float:
 
 
 def _dry_count(agent: Agent, tool: str) -> Count:
-    each = agent.dry / agent.dry_count if agent.dry_count else 2.0
+    each = agent.dry / agent.dry_count if agent.dry_count else limits.SAME
     tier = Tier.ALLOW
     if agent.dry >= DRY_WARN:
         tier = Tier.BLOCK if agent.dry >= DRY_BLOCK else Tier.WARN

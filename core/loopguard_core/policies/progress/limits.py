@@ -14,17 +14,24 @@ NEVER = 1 << 30
 POLL = 2
 #: Identical calls in one message, beyond the first.
 BURST_WARN, BURST_BLOCK = 2, 4
-#: Points of varying calls that fail alike or find nothing: 2 for the same pattern, 1 for the same kind.
-DRY_WARN, DRY_BLOCK = 6, 12
+#: Points of varying calls that come back empty-handed in a row, and what each is worth: the same failure
+#: pattern; nothing found, or lines that were read before; only the same kind of failure, or an answer that
+#: another call gave.
+DRY_WARN, DRY_BLOCK = 12, 24
+SAME, EMPTY, ALIKE = 4, 3, 2
 #: Outages: answers before the next is blocked, by what is known of the time between.
 OUTAGE_WARN, OUTAGE_FAST, OUTAGE_UNKNOWN, OUTAGE_SLOW = 3, 7, 9, 40
 #: Seconds between two tries that count as backing off.
 BACK_OFF = 2.0
-#: Seconds after which asking again is waiting: a poller, a reader, anything else that is not known to
-#: change the world; and how many times the agent's usual pace that must be.
-POLL_WAIT, READ_WAIT, ASK_WAIT, PACES = 1.0, 20.0, 10.0, 3.0
+#: Seconds after which asking again is waiting: a poller; a search or a reader of files; and how many times
+#: the agent's usual pace that must be.
+POLL_WAIT, READ_WAIT, PACES = 1.0, 20.0, 3.0
+#: Anything else, with how many times it is excused; a shorter gap is soon no excuse.
+ASK_WAITS = ((20.0, 1 << 30), (10.0, 24), (5.0, 10))
+#: Seconds after which a failure that does not pass by itself may have passed.
+FAILED_WAIT = 30.0
 #: Answers in which nothing but a time changed, by poller or not; unchanged answers over real time.
-CLOCK_WARN, CLOCK_WARN_POLL, WAITS_WARN = 4, 8, 30
+CLOCK_WARN, CLOCK_WARN_POLL, WAITS_WARN = 4, 8, 60
 #: Answers that one call may alternate between before that counts as repeating.
 FLIPS = 8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loopguard_core.policies.progress.answers import (
     DENIED,
+    INVALID,
     NOTHING_FOUND,
     READ_BEFORE,
     SAME_ANSWER,
@@ -12,21 +13,21 @@ from loopguard_core.policies.progress.answers import (
     TRANSIENT,
     UNKNOWN_TOOL,
 )
-from loopguard_core.policies.progress.limits import FLIPS
+from loopguard_core.policies.progress.limits import ALIKE, EMPTY, FLIPS, SAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.identity import Record
     from loopguard_core.policies.progress.state import Agent, Asked
 
-#: News; the same call with the same answer; another call that came back like one before, by pattern or only
-#: by kind; the same answer after real time; an outage; an answer with nothing but another time; none of these.
-NEWS, REPEAT, DRY, THIN, WAITED, OUTAGE, CLOCK, CLEAR = range(8)
+#: News; the same call with the same answer; another call that came back like one before; the same answer after
+#: real time; an outage; an answer with nothing but another time; none of these.
+NEWS, REPEAT, DRY, WAITED, OUTAGE, CLOCK, CLEAR = range(7)
 
 
 def denied(agent: Agent, asked: Asked) -> int:
     """Another permission system or the human refused: never news, whatever the words."""
-    asked.failing = DENIED
+    asked.failing, asked.worth = DENIED, SAME
     if not asked.last:
         asked.last = f"!{DENIED}"
     key = f"{asked.tool}!{DENIED}"
@@ -41,7 +42,7 @@ def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
     kind = record.get("c", "")
     answer = f"!{record.get('e', '')}"
     again = answer in asked.answers
-    asked.failing = kind or "failure"
+    asked.failing, asked.worth = kind or "failure", SAME
     asked.last = answer
     if kind in TRANSIENT or kind == TIMEOUT:
         asked.outages += 1
@@ -50,23 +51,28 @@ def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
             return OUTAGE
     if again:
         return WAITED if waited else REPEAT
-    unknown = kind == UNKNOWN_TOOL
-    pattern, group = (answer if unknown else asked.tool + answer), f"!{kind}"
+    if _failed_alike(agent, asked, answer, kind):
+        return DRY
+    return NEWS if asked.answers else CLEAR
+
+
+def _failed_alike(agent: Agent, asked: Asked, answer: str, kind: str) -> bool:
+    """True where this agent has seen the same pattern from this tool, or the same kind of failure."""
     known = agent.known
+    pattern, group = (answer if kind == UNKNOWN_TOOL else asked.tool + answer), f"!{kind}"
     seen, alike = pattern in known, kind != "" and group in known
     known.add(pattern)
     if kind:
         known.add(group)
-    if seen or (unknown and alike):
-        return DRY
-    if alike:
-        return THIN
-    return NEWS if asked.answers else CLEAR
+    if alike and not seen and kind not in (UNKNOWN_TOOL, INVALID):
+        asked.worth = ALIKE
+    return seen or alike
 
 
 def answered(agent: Agent, asked: Asked, request: Record, record: Record, waited: bool) -> int:
     """A success: news where the request is new, or its answer differs in substance from all before."""
-    asked.failing = ""
+    before = asked.failing
+    asked.failing, asked.worth = "", SAME
     agent.worked.add(asked.tool)
     outage = record.get("o")
     if outage:
@@ -80,7 +86,11 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record, waited
         asked.last = record["x"]
         return CLEAR
     if asked.answers:
-        return _again(agent, asked, request, record, waited)
+        last = asked.last
+        judged = _again(agent, asked, request, record, waited)
+        if asked.last == last and before in (SAME_ANSWER, READ_BEFORE, SAME_TARGET):
+            asked.failing, asked.worth = before, ALIKE
+        return judged
     return _first(agent, asked, request, record)
 
 
@@ -94,17 +104,28 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
         empty = "z" in record
         key = f"{tool}?" if empty else f"{tool}={answer}"
         if empty:
-            asked.failing = NOTHING_FOUND
+            asked.failing, asked.worth = NOTHING_FOUND, EMPTY
         if key in agent.known:
-            asked.failing = asked.failing or SAME_ANSWER
-            return DRY if empty else THIN
+            if not empty:
+                asked.failing, asked.worth = SAME_ANSWER, ALIKE
+            return DRY
+        agent.known.add(key)
+    elif "e" in record:
+        if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
+            asked.failing = record.get("c") or "failure"
+            return DRY
+    elif "h" in record and "r" in flags and "g" not in request:
+        key = f"{tool}={answer}"
+        if key in agent.known:
+            asked.failing, asked.worth = SAME_ANSWER, ALIKE
+            return DRY
         agent.known.add(key)
     if "g" in request:
         target, first, end = request["g"]
         if end is None:
             end = first + max(int(record.get("l", 1)), 1)
         if agent.cover(target, first, end):
-            asked.failing = READ_BEFORE
+            asked.failing, asked.worth = READ_BEFORE, EMPTY
             return DRY
     if "p" in request:
         spelled = request["p"]
@@ -113,8 +134,8 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     if "k" in request:
         target = f"{tool}{request['k']}"
         if agent.kin.get(target) == answer:
-            asked.failing = SAME_TARGET
-            return THIN
+            asked.failing, asked.worth = SAME_TARGET, ALIKE
+            return DRY
         agent.kin[target] = answer
     return NEWS
 
@@ -127,7 +148,7 @@ def _again(agent: Agent, asked: Asked, request: Record, record: Record, waited: 
     """
     answer, before = record["x"], asked.last
     if "z" in record and "q" in request["f"]:
-        asked.failing = NOTHING_FOUND
+        asked.failing, asked.worth = NOTHING_FOUND, EMPTY
     if answer not in asked.answers:
         steady = record.get("n", "")
         if steady not in asked.answers:

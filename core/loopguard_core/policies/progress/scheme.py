@@ -9,7 +9,8 @@ tool's traits come from. Absent fields say nothing.
 
 Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
 times (absent where nothing was there to take out); ``e`` digest of a failure's template, ``c`` its
-class; ``z`` an empty answer; ``o`` an outage that a success reports; ``l`` lines of an open-ended read.
+class; ``z`` an empty answer; ``o`` an outage that a success
+reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; ``l`` lines of an open-ended read.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ _BODIES = frozenset(
     )
 )
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
-_NORMALISED = 262_144
+#: Longer raw arguments are not parsed; an answer from here on is long.
+_PARSED, _LONG = 262_144, 200
 _KINDS = 1024
 
 
@@ -237,12 +239,14 @@ class ProgressScheme(Scheme):
     ) -> Record:
         try:
             if ok:
-                return self._success(tool, result, traits, request)
+                return self._success(tool, args, result, traits, request)
             return self._failure(args, result)
         except Exception:  # noqa: BLE001 - a foreign result may raise anything
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
-    def _success(self, tool: str, result: Payload, traits: Traits, request: Record) -> Record:
+    def _success(
+        self, tool: str, args: Payload, result: Payload, traits: Traits, request: Record
+    ) -> Record:
         signature = f"{tool}:{request['s']}"
         digest = result.digest
         outline = self._memory.answer(signature, digest)
@@ -257,6 +261,11 @@ class ProgressScheme(Scheme):
                 record["z"] = 1
             elif outage := answers.outage_class(text):
                 record["o"] = outage
+            elif answers.reports_error(text):
+                said = [word for word in _said(args.value) if word in text]
+                record.update(_failed(result, text, said))
+        if len(text) >= _LONG:
+            record["h"] = 1
         if "g" in request and request["g"][2] is None:
             record["l"] = text.count("\n") + 1
         outline.record = record
@@ -276,12 +285,16 @@ class ProgressScheme(Scheme):
         said = [word for word in _said(args.value) if word in text]
         known = None if said else self._memory.failure(digest)
         if known is not None:
-            return dict(known)
-        plain = answers.pattern(text, said)
-        record = {"e": result.digest_of(plain), "c": answers.failure_class(text)}
+            return known
+        record = _failed(result, text, said)
         if not said:
             self._memory.failed(digest, record)
         return record
+
+
+def _failed(result: Payload, text: str, said: list[str]) -> Record:
+    plain = answers.pattern(text, said)
+    return {"e": result.digest_of(plain), "c": answers.failure_class(text)}
 
 
 def _said(args: Any) -> tuple[str, ...]:
@@ -297,7 +310,7 @@ def _arguments(value: Any) -> dict[Any, Any] | None:
         return value
     if value is None or value == "" or value == []:
         return {}
-    if isinstance(value, str) and value[:1] in "{ \n\t" and len(value) < _NORMALISED:
+    if isinstance(value, str) and value[:1] in "{ \n\t" and len(value) < _PARSED:
         try:
             parsed = json.loads(value)
         except (ValueError, RecursionError):

@@ -25,6 +25,7 @@ class Asked:
         "signature",
         "tool",
         "waits",
+        "worth",
     )
 
     def __init__(self, signature: str, tool: str) -> None:
@@ -36,6 +37,8 @@ class Asked:
         self.clocks: dict[str, int] | None = None
         #: Why the latest answer was no good, in words; empty where it was.
         self.failing = ""
+        #: Points that such an answer adds to a dry run.
+        self.worth = 0
         self.open = 0
         self.refused = 0
         self.waits = 0

@@ -35,6 +35,10 @@ _OWN = frozenset(
     "request req trace span session sess correlation run execution exec invocation transaction tx chunk process"
     " thread connection conn worker container instance call query conversation log response message-id x-request".split()
 )
+#: What leads a made-up name: ``job-8f3a2b1c``.
+_NOUNS = frozenset(
+    "job task id msg message event evt batch ticket order build deploy pod img file tmp".split()
+)
 _TOKENS = frozenset(
     (
         "uid",
@@ -149,23 +153,22 @@ def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
 
 def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered: bool) -> int:
     """What the word *word*, which has a digit in it, is."""
-    label = words[at - 1].rstrip(_ENDS) if at else ""
-    owner_at = at - 2
+    label, owner_at = _before(words, at)
     if word[0] not in _DIGITS:
         head, mark, value = word.partition("=")
         if not mark:
             head, mark, value = word.partition(":")
         if mark and value and not _DIGITS.isdisjoint(value):
             if head.strip(_ENDS):
-                label, owner_at = head.strip(_ENDS), at - 1
+                label, owner_at = head.strip(_ENDS), at
             word = value
     word = word.strip(_ENDS)
     if not word:
         return KEEP
-    owner = words[owner_at].rstrip(_ENDS) if owner_at >= 0 else ""
+    owner = _before(words, owner_at)[0]
     match = _NUMBER.fullmatch(word)
     if match is None:
-        return _worded(word, label, owner)
+        return _worded(word, label, owner, numbered)
     number, unit = match[1], match[2]
     if not unit:
         if label not in _WATCHED and not label.endswith(_SUFFIXES) and not _long(number):
@@ -173,15 +176,25 @@ def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered
             if following not in _FOLLOWING:
                 return KEEP
     elif unit not in _GLUED and len(word) >= 6:
-        return _worded(word, label, owner)
+        return _worded(word, label, owner, numbered)
     return _labelled(words, at, label, owner, number, unit, text, reads, numbered)
+
+
+def _before(words: list[str], at: int) -> tuple[str, int]:
+    """The word before, and where it stands; marks that stand alone are skipped."""
+    while at > 0:
+        at -= 1
+        word = words[at].rstrip(_ENDS)
+        if word:
+            return word, at
+    return "", 0
 
 
 def _long(number: str) -> bool:
     return len(number) >= 10
 
 
-def _worded(word: str, label: str, owner: str) -> int:
+def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
     """What a word of letters and digits is."""
     if word.count(":") == 2 or _DATE.match(word) is not None:
         return CLOCK
@@ -191,6 +204,9 @@ def _worded(word: str, label: str, owner: str) -> int:
         return LABEL
     if label in _TOKENS or label == "id" or label.endswith(("_id", "-id")):
         return LABEL if len(word) >= 4 else KEEP
+    noun, _, token = word.replace("_", "-").partition("-")
+    if len(token) >= 6 and (noun in _OWN or (numbered and noun in _NOUNS)) and not _DIGITS.isdisjoint(token):
+        return LABEL
     if len(word) >= 4 and (label in _OWN or (label in ("no", "number", "nr") and owner in _OWN)):
         return LABEL
     return KEEP
