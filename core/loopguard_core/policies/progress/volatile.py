@@ -205,7 +205,11 @@ def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
     if label in _TOKENS or label == "id" or label.endswith(("_id", "-id")):
         return LABEL if len(word) >= 4 else KEEP
     noun, _, token = word.replace("_", "-").partition("-")
-    if len(token) >= 6 and (noun in _OWN or (numbered and noun in _NOUNS)) and not _DIGITS.isdisjoint(token):
+    if (
+        len(token) >= 6
+        and (noun in _OWN or (numbered and noun in _NOUNS))
+        and not _DIGITS.isdisjoint(token)
+    ):
         return LABEL
     if len(word) >= 4 and (label in _OWN or (label in ("no", "number", "nr") and owner in _OWN)):
         return LABEL
