@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head
+    from loopguard_core.importers.head import Head
 
 _FAILED = re.compile(r"\s*(?:Error\b|<error>|Traceback \(most recent call last\))")
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _PLACES = 20
 

@@ -7,8 +7,6 @@ Checked on versions 2.0.64 to 2.1.332. Subagents are found in all three places w
 
 from __future__ import annotations
 
-import re
-
 from loopguard_core.events import load
 from loopguard_core.importers.base import (
     Importer,
@@ -19,6 +17,13 @@ from loopguard_core.importers.base import (
     string,
     text_of,
     when,
+)
+from loopguard_core.importers.claude_outcomes import (
+    BOOKKEEPING,
+    HOOK_TIERS,
+    INTERRUPTED,
+    hook_verdict,
+    outcome_of,
 )
 from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Recent, Track
@@ -31,22 +36,9 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head
+    from loopguard_core.importers.head import Head
 
-_TYPES = ("user", "assistant", "system", "progress", "attachment", "result", "summary")
 _OWN = frozenset({"sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate"})
-_INTERRUPTED = "[Request interrupted by user"
-_DENIED = (
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action",
-    "Permission for this tool use was denied",
-    "Permission to use ",
-    "Claude requested permissions to ",
-)
-_SIBLING = re.compile(r"<tool_use_error>(Sibling tool call errored|Cancelled: parallel tool call)")
-_HOOK = re.compile(
-    r"(?:PreToolUse:[^\n]{0,200}? hook (?:blocking )?error|Execution stopped by PreToolUse hook):? ?"
-)
 _QUIET_SYSTEM = frozenset({"compact_boundary", "microcompact_boundary"})
 
 
@@ -138,7 +130,7 @@ class _Reader:
                 if (
                     not isinstance(record, dict)
                     or not isinstance(kind, str)
-                    or kind not in _BOOKKEEPING
+                    or kind not in BOOKKEEPING
                 ):
                     self.report.skip(kind, number)
                 continue
@@ -237,10 +229,10 @@ class _Reader:
                     yield from self._result(track, record, block, ts)
             if answered and len(content) > 1:
                 content = [b for b in content if obj(b).get("type") == "text"]
-                answered = not text_of(content).startswith(_INTERRUPTED)
+                answered = not text_of(content).startswith(INTERRUPTED)
         if not answered:
             text = text_of(content)
-            if text.startswith(_INTERRUPTED):
+            if text.startswith(INTERRUPTED):
                 yield from track.end_open("cancelled", ts)
             else:
                 yield from self._said(track, record, text, ts, child)
@@ -277,12 +269,11 @@ class _Reader:
     ) -> Iterator[Event]:
         call = string(block.get("tool_use_id"))
         result = result_of(block.get("content"))
-        outcome = _outcome(record, block, text_of(result))
+        outcome = outcome_of(record, block, text_of(result))
         more: dict[str, Any] = {}
         verdict = self._hooks.pop(call, None)
         if outcome == "blocked":
-            reason = _HOOK.sub("", text_of(result), count=1)
-            verdict = _verdict("block", reason)
+            verdict = hook_verdict("block", text_of(result))
         if verdict:
             more["verdict"] = verdict
         duration = obj(record.get("toolUseResult")).get("durationMs")
@@ -309,12 +300,12 @@ class _Reader:
     def _attachment(self, record: dict[str, Any]) -> Iterator[Event]:
         """Another guard's word: hooks that advised, blocked or stopped the agent."""
         note = obj(record.get("attachment"))
-        tier = _HOOK_TIERS.get(string(note.get("type")))
+        tier = HOOK_TIERS.get(string(note.get("type")))
         call = string(note.get("toolUseID"))
         if tier is None or "ToolUse" not in string(note.get("hookEvent")):
             return
         text = text_of(note.get("content") or note.get("message") or note.get("blockingError"))
-        verdict = _verdict(tier, text, string(note.get("hookName")))
+        verdict = hook_verdict(tier, text, string(note.get("hookName")))
         agent = self._agent(record)
         track = self._tracks.get(agent)
         if track is None:
@@ -352,30 +343,6 @@ class _Reader:
         yield track.event("session_end", when(record.get("timestamp")), reason=string(reason))
 
 
-def _verdict(tier: str, reason: str, detector: str = "") -> dict[str, Any]:
-    verdict = {"tier": tier, "policy": "hook", "reason": reason.strip()[:2_000], "source": "hook"}
-    return {**verdict, "detector": detector} if detector else verdict
-
-
-def _outcome(record: dict[str, Any], block: dict[str, Any], text: str) -> str:
-    if _SIBLING.match(text) or text.startswith(_INTERRUPTED):
-        return "cancelled"
-    if block.get("is_error"):
-        decision = obj(record.get("permissionDecision"))
-        refused = decision.get("decision") in ("reject", "deny")
-        if _HOOK.match(text) or (refused and decision.get("source") == "hook"):
-            return "blocked"
-        if refused or text.startswith(_DENIED):
-            return "denied"
-        return "cancelled" if obj(record.get("toolUseResult")).get("interrupted") else "error"
-    return "ok"
-
-
-_HOOK_TIERS = {
-    "hook_additional_context": "warn",
-    "hook_blocking_error": "block",
-    "hook_stopped_continuation": "halt",
-}
 _HANDLERS = {
     "user": _Reader._message,
     "assistant": _Reader._message,
@@ -384,30 +351,3 @@ _HANDLERS = {
     "system": _Reader._system,
     "result": _Reader._finished,
 }
-#: record types that carry nothing of the chain of calls
-_BOOKKEEPING = frozenset(
-    [
-        "summary",
-        "file-history-snapshot",
-        "file-history-delta",
-        "queue-operation",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "atis-latch",
-        "pr-link",
-        "api-request",
-        "api-request-blob",
-        "api-request-shape",
-        "tools-used",
-        "cost-state",
-        "custom-title",
-        "agent-name",
-        "agent-color",
-        "tag",
-        "ai-title",
-        "stream_event",
-        "rate_limit_event",
-        "worktree-state",
-    ]
-)

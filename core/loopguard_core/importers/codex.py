@@ -6,10 +6,9 @@ successful tool call in this format: the exit code stands in the text of the res
 
 from __future__ import annotations
 
-import re
-
 from loopguard_core.importers.base import Importer, array, obj, result_of, string, text_of, when
-from loopguard_core.importers.reading import arguments, foreign, host_spans, parsed, whole
+from loopguard_core.importers.codex_outcomes import judge
+from loopguard_core.importers.reading import arguments, whole
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _ENVELOPES = frozenset(
     [
@@ -33,25 +33,6 @@ _ENVELOPES = frozenset(
         "inter_agent_communication_metadata",
     ]
 )
-_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.M)
-_FAILED = re.compile(
-    r"exec_command failed|apply_patch verification failed|failed to parse function arguments"
-    r"|unsupported call|execution error|Script (?:failed|error)|tool call error"
-    r"|sandbox error|failed in sandbox|command timed out|err: "
-)
-_ABORTED = re.compile(
-    r"aborted by user|Wall time:? [^\n]*\naborted by user|Script (?:cancelled|aborted)"
-)
-_REJECTED = re.compile(
-    r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
-)
-_BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
-_HOST = re.compile(
-    r"^(?:Chunk ID: .*\n|Wall time:? .*\n|Original token count: .*\n)"
-    r'|"duration_seconds": ?[\d.]+',
-    re.M,
-)
-_PREAMBLE = 2_000
 _CONTEXT = ("<", "# AGENTS.md", "# Context from my IDE")
 
 
@@ -229,7 +210,7 @@ class _Reader:
             outcome = ""
         result = result_of(_texts(output))
         text = text_of(result)
-        stated, more = _judge(text)
+        stated, more = judge(text)
         hint = self._hints.pop(call, "")
         yield from self._track.end(
             call, stated or outcome or hint or "ok", ts=ts, result=result, **more
@@ -321,28 +302,3 @@ def _texts(output: object) -> object:
     if blocks and all(obj(b).get("type") in ("input_text", "output_text", "text") for b in blocks):
         return [{"text": string(obj(b).get("text"))} for b in blocks]
     return output
-
-
-def _judge(text: str) -> tuple[str, dict[str, Any]]:
-    """What the text of a result says of its outcome (empty: nothing), and what else it carries."""
-    if blocked := _BLOCKED.match(text):
-        return "blocked", {"verdict": foreign("block", blocked[1], "hook")}
-    more: dict[str, Any] = {}
-    preamble = text[:_PREAMBLE].partition("\nOutput:")[0]
-    if spans := host_spans(preamble, _HOST):
-        more["host_spans"] = spans
-    if exited := _EXITED.search(preamble):
-        return ("ok" if exited[1] in ("0", "-0") else "error"), more
-    metadata = obj(obj(parsed(text)).get("metadata"))
-    code = whole(metadata.get("exit_code"))
-    if code is not None:
-        if spans := host_spans(text, _HOST):
-            more["host_spans"] = spans
-        return ("error" if code else "ok"), more
-    if _REJECTED.match(text):
-        return "denied", more
-    if _ABORTED.match(text):
-        return "cancelled", more
-    if _FAILED.match(text):
-        return "error", more
-    return "", more

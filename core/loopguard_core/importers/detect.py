@@ -9,7 +9,8 @@ from loopguard_core.importers.base import Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.importers.base import Importer
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 #: module -> class; the order breaks a tie
 _MODULES = {

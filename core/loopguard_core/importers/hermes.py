@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _GUARD = re.compile(
     r"\s*\[Tool loop (?P<kind>[\w -]+): (?P<code>\w+); count=(?P<count>\d+); (?P<reason>.*?)\]\s*\Z",

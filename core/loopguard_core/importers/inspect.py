@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _ZSTD = 93
 _ATTACHMENT = "attachment://"

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _QUIET = frozenset(
     ["model_change", "thinking_level_change", "label", "session_info", "custom", "branch_summary"]

@@ -14,6 +14,7 @@ from loopguard_core.importers.base import Report, Unreadable
 from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
 from loopguard_core.importers.folder import Joined, event_files
+from loopguard_core.importers.head import Head, documents_in, first_records, lines_by_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,41 +24,6 @@ if TYPE_CHECKING:
 _HEAD_LINES = 20
 _HEAD_BYTES = 262_144
 _SQLITE = b"SQLite format 3\0"
-
-
-class Head:
-    """The beginning of an input, for telling formats apart.
-
-    ``kind`` is ``lines`` (JSON Lines), ``document`` (one or several JSON documents, all read), ``zip``
-    or ``sqlite``. ``records``: the JSON values of the first lines, or the documents. ``tables``: of a
-    database. ``name``: the file's name, which only ever breaks a tie.
-    """
-
-    __slots__ = ("kind", "name", "raw", "records", "tables")
-
-    def __init__(
-        self,
-        kind: str,
-        name: str,
-        raw: bytes,
-        records: list[Any],
-        tables: frozenset[str] = frozenset(),
-    ) -> None:
-        self.tables = tables
-        self.kind = kind
-        self.name = name
-        self.raw = raw
-        self.records = records
-
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        """The records that are JSON objects."""
-        return [r for r in self.records if isinstance(r, dict)]
-
-    @property
-    def document(self) -> Any:
-        """The one document, or None where there are lines or several."""
-        return self.records[0] if len(self.records) == 1 else None
 
 
 class Source:
@@ -248,52 +214,23 @@ class Source:
 
     def _classify(self, name: str) -> Head:
         raw = b"".join(self._lines)[:_HEAD_BYTES]
-        lines = [line for line in self._lines if line.strip()]
-        values = [v for v in map(_value, lines) if v is not _NOTHING]
-        opens_document = _value(lines[0]) is _NOTHING and lines[0].lstrip(b"\xef\xbb\xbf \t")[
-            :1
-        ] in (b"{", b"[")
-        objects = sum(isinstance(v, dict) for v in values)
-        if not opens_document:
-            if not values and name.endswith((".jsonl", ".ndjson")) is False:
+        records = first_records(self._lines, name, self._ended)
+        if records is not None:
+            if not records and not lines_by_name(name):
                 raise Unreadable(f"{self.place}: not a transcript: neither JSON nor JSON Lines")
-            return Head("lines", name, raw, values)
-        alone = len(lines) == 1 and self._ended
-        if alone and name.removesuffix(".gz").removesuffix(".zst").endswith((".jsonl", ".ndjson")):
-            return Head("lines", name, raw, [])
-        if objects > 1 and objects >= len(lines) // 2:
-            return Head("lines", name, raw, values)
+            return Head("lines", name, raw, records)
         self._documents = self._parse_documents()
         return Head("document", name, raw, self._documents)
 
     def _parse_documents(self) -> list[Any]:
-        report = Report(self.place)
-        text = b"".join(self._all_lines(report)).decode("utf-8-sig", "replace")
+        text = b"".join(self._all_lines(Report(self.place))).decode("utf-8-sig", "replace")
         self._ended = True
         if self.cut:
             raise Unreadable(f"{self.place}: the compressed data ends early")
         try:
-            return [load(text)]
-        except json.JSONDecodeError as error:
-            if error.msg != "Extra data":
-                raise Unreadable(f"{self.place}: {_why(error, text)}") from None
+            return documents_in(text)
         except ValueError as error:
             raise Unreadable(f"{self.place}: {error}") from None
-        return self._several(text)
-
-    def _several(self, text: str) -> list[Any]:
-        decoder, at, values = json.JSONDecoder(), 0, []
-        while at < len(text):
-            while at < len(text) and text[at] in " \t\r\n,":
-                at += 1
-            if at == len(text):
-                break
-            try:
-                value, at = decoder.raw_decode(text, at)
-            except json.JSONDecodeError as error:
-                raise Unreadable(f"{self.place}: {_why(error, text)}") from None
-            values.append(value)
-        return values
 
 
 _NOTHING = object()
@@ -306,17 +243,3 @@ def _parser() -> Callable[[bytes], Any]:
     except ImportError:
         return json.loads
     return Decoder().decode
-
-
-def _value(line: bytes) -> Any:
-    try:
-        return load(line.decode("utf-8-sig", "replace").strip("\0 \t\r\n"))
-    except ValueError:
-        return _NOTHING
-
-
-def _why(error: json.JSONDecodeError, text: str) -> str:
-    where = f"line {error.lineno} column {error.colno}"
-    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
-        return f"a JSON document that is cut off at {where}; it has to be whole to be read"
-    return f"not JSON and not JSON Lines: {error.msg} at {where}"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
-    from loopguard_core.importers.source import Head, Source
+    from loopguard_core.importers.head import Head
+    from loopguard_core.importers.source import Source
 
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|command not found|No such file or directory"

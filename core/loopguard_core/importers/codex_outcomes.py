@@ -1,0 +1,57 @@
+"""What the text of a Codex result says: exit codes, refusals, and the host's bookkeeping."""
+
+from __future__ import annotations
+
+import re
+
+from loopguard_core.importers.base import obj
+from loopguard_core.importers.reading import foreign, host_spans, parsed, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.M)
+_FAILED = re.compile(
+    r"exec_command failed|apply_patch verification failed|failed to parse function arguments"
+    r"|unsupported call|execution error|Script (?:failed|error)|tool call error"
+    r"|sandbox error|failed in sandbox|command timed out|err: "
+)
+_ABORTED = re.compile(
+    r"aborted by user|Wall time:? [^\n]*\naborted by user|Script (?:cancelled|aborted)"
+)
+_REJECTED = re.compile(
+    r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
+)
+_BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
+_HOST = re.compile(
+    r"^(?:Chunk ID: .*\n|Wall time:? .*\n|Original token count: .*\n)"
+    r'|"duration_seconds": ?[\d.]+',
+    re.M,
+)
+_PREAMBLE = 2_000
+
+
+def judge(text: str) -> tuple[str, dict[str, Any]]:
+    """What the text of a result says of its outcome (empty: nothing), and what else it carries."""
+    if blocked := _BLOCKED.match(text):
+        return "blocked", {"verdict": foreign("block", blocked[1], "hook")}
+    more: dict[str, Any] = {}
+    preamble = text[:_PREAMBLE].partition("\nOutput:")[0]
+    if spans := host_spans(preamble, _HOST):
+        more["host_spans"] = spans
+    if exited := _EXITED.search(preamble):
+        return ("ok" if exited[1] in ("0", "-0") else "error"), more
+    metadata = obj(obj(parsed(text)).get("metadata"))
+    code = whole(metadata.get("exit_code"))
+    if code is not None:
+        if spans := host_spans(text, _HOST):
+            more["host_spans"] = spans
+        return ("error" if code else "ok"), more
+    if _REJECTED.match(text):
+        return "denied", more
+    if _ABORTED.match(text):
+        return "cancelled", more
+    if _FAILED.match(text):
+        return "error", more
+    return "", more
