@@ -26,7 +26,7 @@ class Log:
     def __init__(self, session: str, agent: str, policy: str = "graded") -> None:
         self.session = session
         self.events: list[Event] = []
-        self.guard: Guard = guard_of(None, config=Config({"policy": policy}))
+        self.guard: Guard = guard_of(None, Config({"policy": policy}))
         self.ts = NOW - 60.0
         self.calls = 0
         self.add("session_start", agent=agent, policy=policy, mode="ask")

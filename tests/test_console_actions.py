@@ -76,15 +76,10 @@ def test_no_key_of_the_table_ends_the_console_with_an_error() -> None:
         for action in ACTIONS:
             if action.id in ("quit", "pager", "copy"):
                 continue
-            for key in action.keys:
-                await pilot.press(key)
-                while len(app.screen_stack) > 2:
-                    app.pop_screen()
-                    await pilot.pause()
+            await pilot.press(action.keys[0])
+            while len(app.screen_stack) > 2:
+                app.pop_screen()
+                await pilot.pause()
 
-    for app in (
-        console_scene.live(),
-        console_scene.live(empty=True),
-        replay_app([], title="empty"),
-    ):
+    for app in (console_scene.live(), replay_app([], title="empty")):
         asyncio.run(run(app))

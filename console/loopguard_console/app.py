@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pydoc
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import PurePath
 from typing import Any, ClassVar
 
@@ -26,7 +28,12 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.widgets.sessions import session_title
+from loopguard_core.events import Event
 from loopguard_core.store.contract import Request
+
+#: Seconds between two pictures while a lot is being read, and events read between two keys.
+DRAW_EVERY = 0.2
+PIECE = 400
 
 
 class Arrived(Message):
@@ -41,7 +48,7 @@ class ConsoleApp(App[None]):
     """One console, live on a store or on a recording.
 
     *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
-    function that takes batches. *decider* carries decisions out; where there is
+    function that takes batches; *rest* has the events of a recording that are still to be read. *decider* carries decisions out; where there is
     none, *why_not* says why.
     """
 
@@ -56,6 +63,7 @@ class ConsoleApp(App[None]):
         *,
         source: str,
         feed_of: Callable[[Callable[[Batch], None]], Feed] | None = None,
+        rest: Iterator[Event] | None = None,
         decider: Decider | None = None,
         why_not: str = "This is a recording: there is nothing to decide.",
         theme: str = "",
@@ -69,6 +77,8 @@ class ConsoleApp(App[None]):
         self._start_theme = theme or os.environ.get("TEXTUAL_THEME", "")
         self._feed = None if feed_of is None else feed_of(self._post)
         self.broken: Exception | None = None
+        self._rest = rest
+        self._drawing = False
         self._loading = False
         self._opened = 0.0
         self._rung: set[str] = set()
@@ -88,6 +98,8 @@ class ConsoleApp(App[None]):
         self.push_screen(MainScreen())
         if self._feed is not None:
             self._feed.start()
+        if self._rest is not None:
+            self.run_worker(self._read_on(self._rest), exclusive=True, group="reading")
 
     def on_unmount(self) -> None:
         if self._feed is not None:
@@ -123,15 +135,35 @@ class ConsoleApp(App[None]):
         self.post_message(Arrived(batch))
 
     def on_arrived(self, message: Arrived) -> None:
-        """Take a batch in and draw it; then the feed may go on."""
+        """Take a batch in; then the feed may go on."""
         batch = message.batch
         self.desk.take(batch)
         self._loading = batch.more
         self._ring()
         self._want()
-        self._redraw()
+        self.draw_soon()
         if self._feed is not None:
-            self.call_after_refresh(self._feed.taken)
+            self.call_later(self._feed.taken)
+
+    async def _read_on(self, rest: Iterator[Event]) -> None:
+        """Read the rest of a recording a little at a time, so that keys are answered meanwhile."""
+        self._loading = True
+        while chunk := list(islice(rest, PIECE)):
+            self.desk.record(chunk)
+            self.draw_soon()
+            await asyncio.sleep(0)
+        self._loading = False
+        self.draw_soon()
+
+    def draw_soon(self) -> None:
+        """Draw what has arrived, at most a few times a second."""
+        if not self._drawing:
+            self._drawing = True
+            self.set_timer(DRAW_EVERY if self._loading else 0.001, self._draw)
+
+    def _draw(self) -> None:
+        self._drawing = False
+        self._redraw()
 
     def _want(self) -> None:
         current = self.desk.current

@@ -40,7 +40,7 @@ def stored_recording(store: Store, session: str) -> Recording:
     """A stored session, folded."""
     events = store.read(session)
     opening = next((e for e in events if e.type == "session_start"), None)
-    recording = Recording(guard_of(opening, unique=True), StoreEvents(store, session))
+    recording = Recording(guard_of(opening), StoreEvents(store, session))
     recording.append(events)
     return recording
 

@@ -5,7 +5,7 @@ Fed by batches in a live console and once in a replay; the screens only look at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from loopguard_console.feed import Batch
 from loopguard_console.view import View
@@ -71,19 +71,26 @@ class Desk:
             view = self.views[session] = View(recording, live=self.live)
         view.append(events)
 
-    def settle(self) -> None:
-        """List the sessions of the recordings that were appended; the last one's worst is shown first."""
-        for name, view in self.views.items():
-            recording = view.recording
+    def record(self, events: Iterable[Event]) -> None:
+        """Further events of a recording, of whatever sessions."""
+        by_session: dict[str, list[Event]] = {}
+        for event in events:
+            by_session.setdefault(event.session, []).append(event)
+        for name, its in by_session.items():
+            self.append(name, its)
+            self._tally(name, self.views[name].recording)
+
+    def _tally(self, name: str, recording: Recording) -> None:
+        """Keep the line of a recorded session in the list."""
+        session = self.session(name)
+        if session is None:
             session = Session(name)
-            start = recording.start
-            if start is not None:
-                session.agent, session.parent = start.text("agent"), start.text("parent")
-            session.calls, session.worst = len(recording), int(recording.worst)
             self.sessions.append(session)
-            view.go(0)
-        self.sessions.sort(key=lambda s: bool(s.parent))
-        self.current = self.sessions[0].session if self.sessions else ""
+            self.current = self.current or name
+        if recording.start is not None:
+            session.agent = recording.start.text("agent")
+            session.parent = recording.start.text("parent")
+        session.calls, session.worst = len(recording), int(recording.worst)
 
     # -- looking -----------------------------------------------------------------------------------
 

@@ -39,8 +39,21 @@ class Batch:
     error: str = ""
 
 
+def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
+    """*top* and the sessions that descend from it, *top* first."""
+    names = {top}
+    while True:
+        more = {s.session for s in sessions if s.parent in names} - names
+        if not more:
+            break
+        names |= more
+    found = [s for s in sessions if s.session in names]
+    return sorted(found, key=lambda s: (s.session != top, s.first_ts or 0.0))
+
+
 class Feed(threading.Thread):
-    """The reader. *beats*: say that a person can be asked here. *post* is called in this thread and must hand the batch over without blocking."""
+    """The reader. *beats*: say that a person can be asked here. *only*: that session
+    and those below it, as a recording. *post* is called in this thread and must hand the batch over without blocking."""
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class Feed(threading.Thread):
         *,
         host: str,
         beats: bool = True,
+        only: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(name="feed", daemon=True)
@@ -56,6 +70,7 @@ class Feed(threading.Thread):
         self._post = post
         self._host = host
         self._beats = beats
+        self._only = only
         self._clock = clock
         self._taken = threading.Event()
         self._taken.set()
@@ -123,7 +138,9 @@ class Feed(threading.Thread):
 
     def _batch(self, store: Store, now: float) -> Batch:
         sessions = tuple(store.sessions())
-        waiting = tuple(inbox.waiting(store, now))
+        if self._only:
+            sessions = tuple(_below(sessions, self._only))
+        waiting = () if self._only else tuple(inbox.waiting(store, now))
         with self._lock:
             wanted = dict(self._wanted)
         events: dict[str, tuple[Event, ...]] = {}

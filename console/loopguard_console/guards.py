@@ -9,8 +9,8 @@ from loopguard_core.events import Event
 from loopguard_core.guard import MODES, Guard
 
 
-def guard_of(start: Event | None, *, unique: bool = False, config: Config | None = None) -> Guard:
-    """A fresh guard as the session that began with *start* had it, else with *config* (or the defaults).
+def guard_of(start: Event | None, config: Config | None = None) -> Guard:
+    """A fresh guard for a recording, as the session that began with *start* had it, else with *config*.
 
     Where a start's settings cannot be read any more, the policy's own defaults hold. An agent that ran
     without our guard was only observed: nothing was stopped, whatever the policy says of it.
@@ -21,7 +21,7 @@ def guard_of(start: Event | None, *, unique: bool = False, config: Config | None
         settings.make_policy(),
         mode=mode if mode in MODES else "observe",
         traits=settings.trait_table(),
-        unique=unique,
+        unique=True,  # a recording sees to it
     )
 
 

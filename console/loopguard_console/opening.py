@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from loopguard_console.app import ConsoleApp
@@ -20,9 +21,12 @@ from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
 from loopguard_core.inside import inside_agent
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.paths import default_store
 from loopguard_core.store.sqlite import open_store
+
+#: Events of a recording that are read before the first picture.
+AT_ONCE = 1_000
 
 
 class _CalmEvents(StoreEvents):
@@ -35,43 +39,57 @@ class _CalmEvents(StoreEvents):
             return []
 
 
-def live_app(store_path: str | None = None, *, read_only: bool = False) -> ConsoleApp:
+def live_app(store_path: str | None = None) -> ConsoleApp:
     """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
     store = open_store(store_path)
     inside = inside_agent(store)
-    why_not = "This console only watches."
-    if inside:
-        why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
-    desk = Desk(
-        live=True,
-        guard_of=lambda start: guard_of(start, unique=True),
-        events_of=lambda session: _CalmEvents(store, session),
-    )
+    why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
     return ConsoleApp(
-        desk,
+        _desk(store, live=True),
         source=store.place,
         feed_of=lambda post: Feed(
             lambda: open_store(store_path), post, host=os.uname().nodename, beats=not inside
         ),
-        decider=None if inside or read_only else Decider(store),
+        decider=None if inside else Decider(store),
         why_not=why_not,
     )
 
 
+def stored_app(session: str, store_path: str | None = None) -> ConsoleApp:
+    """The console on a recorded session of a store and those below it, read as far as it is needed.
+
+    Raises ``StoreError``.
+    """
+
+    def reading() -> Store:
+        return open_store(store_path, create=False, read_only=True)
+
+    return ConsoleApp(
+        _desk(reading(), live=False),
+        source=session,
+        feed_of=lambda post: Feed(
+            reading, post, host=os.uname().nodename, beats=False, only=session
+        ),
+    )
+
+
+def _desk(store: Store, *, live: bool) -> Desk:
+    return Desk(live=live, guard_of=guard_of, events_of=lambda session: _CalmEvents(store, session))
+
+
 def replay_app(events: Iterable[Event], *, title: str, config: Config | None = None) -> ConsoleApp:
-    """The console on a recording: events as they stand in a file, of one session or several."""
+    """The console on a recording: events as they stand in a file, of one session or several.
+
+    The first are there at once, the rest comes while the console is open.
+    """
     desk = Desk(
         live=False,
-        guard_of=lambda start: guard_of(start, config=config),
+        guard_of=lambda start: guard_of(start, config),
         events_of=lambda session: ListEvents(),
     )
-    sessions: dict[str, list[Event]] = {}
-    for _, event in expand(events):
-        sessions.setdefault(event.session, []).append(event)
-    for session, its in sessions.items():
-        desk.append(session, its)
-    desk.settle()
-    return ConsoleApp(desk, source=title)
+    rest = (event for _, event in expand(events))
+    desk.record(islice(rest, AT_ONCE))
+    return ConsoleApp(desk, source=title, rest=rest)
 
 
 def _needs_terminal() -> None:
@@ -102,6 +120,11 @@ def _run(app: ConsoleApp) -> None:
 def run_live(store_path: str | None = None) -> None:
     """Open the console on the live store and stay until the person leaves."""
     _run(live_app(store_path))
+
+
+def run_stored(session: str, store_path: str | None = None) -> None:
+    """Open the console on a recorded session of a store and stay until the person leaves."""
+    _run(stored_app(session, store_path))
 
 
 def run_replay(events: Iterable[Event], *, title: str, config: Config | None = None) -> None:

@@ -28,8 +28,9 @@ __all__ = ["STATES", "Asked", "Events", "ListEvents", "Mark", "Recording", "Row"
 
 WINDOW = 20
 _CAUSES = ("verdict", "latch", "grant", "halt", "deny", "breakpoint")
-_SNAPSHOTS = 64
+_SNAPSHOTS = 256
 _SPACING = 256
+_REMEMBERED = 1024
 #: Events that are shown between the calls.
 MARKS = (
     frozenset(TYPES)
@@ -75,7 +76,7 @@ class Recording:
         self._spacing = _SPACING
         self._snapshots: list[tuple[int, Guard]] = [(0, guard.copy())]
         self._cursor: tuple[int, Guard] | None = None
-        self._payloads: dict[int, tuple[Event | None, Event | None]] = {}
+        self._read: dict[int, Event] = {}
         self.keys = array("I")
         self.tiers = bytearray()
         self._before = bytearray()
@@ -199,7 +200,6 @@ class Recording:
         verdict = _recorded(event) or folded
         self.outcomes[row] = STATES.index(str(event.data["outcome"]))
         self._ends[row] = self.seq
-        self._payloads.pop(row, None)
         if verdict is not None:
             self._after[row] = verdict.tier
             self.tiers[row] = max(self._before[row], verdict.tier)
@@ -283,23 +283,35 @@ class Recording:
 
     def events_of(self, index: int) -> tuple[Event | None, Event | None]:
         """The ``call_start`` of a call and its ``call_end`` (None while it runs)."""
-        cached = self._payloads.get(index)
-        if cached is not None:
-            return cached
-        start = self._event(self._starts[index])
-        end = self._event(self._ends[index]) if self._ends[index] else None
-        if len(self._payloads) >= 256:
-            del self._payloads[next(iter(self._payloads))]
-        self._payloads[index] = start, end
-        return start, end
+        end = self._ends[index]
+        return self._event(self._starts[index]), self._event(end) if end else None
 
     def _event(self, seq: int) -> Event | None:
-        found = self.source.after(seq - 1, 1)
-        return found[0] if found and found[0].seq == seq else None
+        if isinstance(self.source, ListEvents):
+            return self.source.events[seq - 1]
+        known = self._read.get(seq)
+        if known is None:
+            self._keep(self.source.after(seq - 1, 1))
+            known = self._read.get(seq)
+        return known
+
+    def _keep(self, events: list[Event]) -> None:
+        """Remember events that were read, a limited number of them."""
+        while len(self._read) + len(events) > _REMEMBERED and self._read:
+            del self._read[next(iter(self._read))]
+        self._read.update((event.seq, event) for event in events)
+
+    def prefetch(self, first: int, last: int) -> None:
+        """Read the calls from *first* to *last* at once, if they are few and not known yet."""
+        if isinstance(self.source, ListEvents) or not 0 <= first <= last < len(self):
+            return
+        begin, end = self._starts[first], self._starts[last]
+        if end - begin < _REMEMBERED // 2 and not {begin, end} <= self._read.keys():
+            self._keep(self.source.after(begin - 1, end - begin + 1))
 
     def args(self, index: int) -> Any:
         """The arguments of a call as they were stored."""
-        start = self.events_of(index)[0]
+        start = self._event(self._starts[index])
         return None if start is None else start.data.get("args")
 
     def result(self, index: int) -> Any:

@@ -47,7 +47,7 @@ def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
     if not any(event.type == "grant" for event in events):
         return []
     opening = next((e for e in events if e.type == "session_start"), None)
-    guard = guard_of(opening, unique=True)
+    guard = guard_of(opening)
     for event in events:
         guard.apply(event)
     return [

@@ -13,7 +13,7 @@ from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
-from loopguard_console.stores import Options, find_session, reading
+from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_core.events import Event
 
 
@@ -46,8 +46,15 @@ def open_recording(
     events: Iterable[Event]
     if target == "-" or Path(target).exists() or not _in_store(options, target):
         events = list(_from_files(target, format_name))
-    else:
+    elif anew or as_json:
         events = _from_store(options, target)
+    else:
+        with reading(options) as store:
+            session = find_session(store, target).session
+        from loopguard_console.opening import run_stored
+
+        run_stored(session, place_of(options))
+        return
     if anew:
         events = map(_unjudged, events)
     if as_json:

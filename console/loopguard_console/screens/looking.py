@@ -35,9 +35,9 @@ class Looking(DecidingScreen):
         """The chain on the screen."""
         raise NotImplementedError
 
-    def _moved(self, view: View | None) -> None:
-        if view is not None:
-            self.redraw()
+    def moved(self) -> None:
+        """Draw what depends on the cursor."""
+        raise NotImplementedError
 
     # -- moving ------------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ class Looking(DecidingScreen):
             self.focused.scroll_relative(y=by, animate=False)
         elif self.view is not None:
             self.view.move(by)
-            self.redraw()
+            self.moved()
 
     def action_down(self) -> None:
         """The next line of what has the focus."""
@@ -74,13 +74,13 @@ class Looking(DecidingScreen):
         if self.view is not None:
             self.view.following = False
             self.view.go(0)
-            self.redraw()
+            self.moved()
 
     def action_last(self) -> None:
         """The last call; in a live session, follow."""
         if self.view is not None:
             self.view.follow()
-            self.redraw()
+            self.moved()
 
     def action_follow(self) -> None:
         """Follow, or stop following."""
@@ -89,7 +89,7 @@ class Looking(DecidingScreen):
                 self.view.following = False
             else:
                 self.view.follow()
-            self.redraw()
+            self.moved()
 
     def action_waiting(self) -> None:
         """The next request that waits."""
@@ -153,7 +153,7 @@ class Looking(DecidingScreen):
     def _step(self, by: int) -> None:
         if self.view is not None:
             self.view.step(by)
-            self.redraw()
+            self.moved()
 
     def action_next_tier(self) -> None:
         """The next tier change."""
@@ -171,7 +171,7 @@ class Looking(DecidingScreen):
 
     def _jump(self, found: bool, otherwise: str) -> None:
         if found:
-            self.redraw()
+            self.moved()
         else:
             self.notify(otherwise, markup=False)
 
@@ -252,7 +252,7 @@ class Looking(DecidingScreen):
         elif not view.to_hit(by, here=here):
             self.notify(f"No call matches {safe(view.query, 40)}.", markup=False)
         else:
-            self.redraw()
+            self.moved()
 
     def action_pager(self) -> None:
         """The call in full in a pager."""

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Static
 
 from loopguard_console.actions import bindings
@@ -51,6 +52,10 @@ WELCOME = (
 NOTHING = (("There are no calls in this recording.\n\n", "bold"),)
 
 
+#: Seconds after a key until the panes beside the chain follow it.
+DETAILS_AFTER = 0.06
+
+
 class MainScreen(Looking, DecidingScreen):
     """The chain of one session with everything about it."""
 
@@ -58,6 +63,10 @@ class MainScreen(Looking, DecidingScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-normal"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
     AUTO_FOCUS = "#chain"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield StatusBar(id="status", markup=False)
@@ -128,12 +137,21 @@ class MainScreen(Looking, DecidingScreen):
         self._welcome()
         self.query_one(SessionList).show(desk)
         self.query_one(InboxList).show(desk)
-        self._title(self.view)
+        self.moved()
+
+    def moved(self) -> None:
+        """Draw the chain at once, and what is told of the selected call when the keys pause."""
         self.query_one(Chain).show(self.view)
-        self._details()
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(DETAILS_AFTER, self._details)
 
     def _details(self) -> None:
+        self._pause = None
+        if not self.is_mounted:
+            return
         view = self.view
+        self._title(view)
         app = self.console_app
         self.query_one(WindowPane).show(view)
         self.query_one(CounterPane).show(view)
@@ -175,7 +193,9 @@ class MainScreen(Looking, DecidingScreen):
         desk = self.console_app.desk
         title = self.query_one("#chain-title", Static)
         if view is None:
-            title.update("CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…")
+            title.update(
+                "CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…", layout=False
+            )
             return
         turn = view.recording.row(view.cursor).turn if view.cursor >= 0 else view.recording.turn
         words = f"CHAIN  {self.console_app.title_of(desk.current)}"
@@ -188,7 +208,7 @@ class MainScreen(Looking, DecidingScreen):
             right = "● following" if view.following else f"‖ {view.new} new, F follows"
         width = max(10, title.size.width - 2)
         room = max(0, width - len(right) - 1)
-        title.update(f"{pad(words, room)} {right}")
+        title.update(f"{pad(words, room)} {right}", layout=False)
 
     def _second(self) -> None:
         if self.console_app.desk.live:

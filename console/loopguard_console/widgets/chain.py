@@ -37,6 +37,11 @@ class Chain(VirtualList):
         """Show *view* as it stands now."""
         self.view = view
         self.update()
+        top, total = round(self.scroll_offset.y), self.count()
+        if view is not None and total:
+            first = view.line(min(top, total - 1)).first
+            last = view.line(min(top + self.size.height, total) - 1).last
+            view.recording.prefetch(first, min(last, len(view.recording) - 1))
 
     def count(self) -> int:
         return 0 if self.view is None else len(self.view.lines)

@@ -20,7 +20,7 @@ class WindowPane(Static):
     def show(self, view: View | None) -> None:
         """Show the window up to the cursor of *view*."""
         if view is None or view.cursor < 0:
-            self.update("")
+            self.update("", layout=False)
             return
         width, height = self.size.width or 60, self.size.height or 4
         head = Content.assemble(
@@ -34,7 +34,7 @@ class WindowPane(Static):
             lines.append(
                 Content.assemble(("since the first repeat: ", "$dim"), (paid, "$text-warning"))
             )
-        self.update(Content("\n").join(lines[:height]))
+        self.update(Content("\n").join(lines[:height]), layout=False)
 
 
 class CounterPane(Static):
@@ -43,14 +43,16 @@ class CounterPane(Static):
     def show(self, view: View | None) -> None:
         """Show the counters as they stood at the cursor of *view*."""
         if view is None or view.cursor < 0:
-            self.update("")
+            self.update("", layout=False)
             return
         width, height = self.size.width or 60, self.size.height or 4
         lines = counter_lines(view, width, max(1, height - 1))
         if not lines:
             lines = [Content.assemble(("nothing counted: no repetition in sight", "$dim"))]
         policy = view.recording.guard.policy.name
-        self.update(Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]))
+        self.update(
+            Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]), layout=False
+        )
 
 
 class TimelinePane(Static):
@@ -59,7 +61,7 @@ class TimelinePane(Static):
     def show(self, view: View | None) -> None:
         """Show the session of *view*."""
         if view is None or not len(view.recording):
-            self.update("")
+            self.update("", layout=False)
             return
         width = self.size.width or 60
         lines = [Content.assemble(("TIERS ", "bold $text-primary"), timeline(view, width - 6))]
@@ -72,4 +74,4 @@ class TimelinePane(Static):
                     (f" in {span(length)}", "$dim"),
                 )
             )
-        self.update(Content("\n").join(lines))
+        self.update(Content("\n").join(lines), layout=False)

@@ -46,4 +46,4 @@ class KeyBar(Static):
                     click
                 )
             )
-        self.update(Content("").join(parts))
+        self.update(Content("").join(parts), layout=False)

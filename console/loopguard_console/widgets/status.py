@@ -29,7 +29,7 @@ class StatusBar(Static):
                 left.append((" WATCHES ONLY ", "bold reverse $text-warning"))
         used = sum(len(text) for text, _ in left + right)
         gap = max(1, width - used)
-        self.update(Content.assemble(*left, (" " * gap, ""), *right))
+        self.update(Content.assemble(*left, (" " * gap, ""), *right), layout=False)
 
     def _live(self, desk: Desk) -> list[tuple[str, str]]:
         alive = sum(1 for state in desk.state.values() if state in ("live", "quiet"))

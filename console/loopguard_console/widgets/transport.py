@@ -31,7 +31,7 @@ class Transport(Static):
     def show(self, view: View | None, *, playing: bool, speed: float) -> None:
         """Show where *view* stands."""
         if view is None:
-            self.update("")
+            self.update("", layout=False)
             return
         total = len(view.recording)
         self._total = total
@@ -40,7 +40,7 @@ class Transport(Static):
         width = max(10, (self.size.width or 80) - len(left) - len(right))
         self._track = (len(left), width)
         parts = [(left, "bold"), *self._cells(view, width), (right, "$dim")]
-        self.update(Content.assemble(*parts))
+        self.update(Content.assemble(*parts), layout=False)
 
     def _cells(self, view: View, width: int) -> list[tuple[str, str]]:
         tiers, total = view.recording.tiers, len(view.recording)
