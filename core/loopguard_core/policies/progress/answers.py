@@ -161,9 +161,9 @@ def pattern(text: str, said: Iterable[str] = ()) -> str:
     *said*: short values of the arguments, which a failure likes to echo. Only the edges of long texts
     are read.
     """
-    text = without_notices(text)
     if len(text) > 2 * _EDGE:
         text = f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    text = without_notices(text)
     for word in said:
         text = text.replace(word, " # ")
     if '"' in text or "'" in text or "`" in text:

@@ -37,7 +37,7 @@ class Outline:
     def found(self) -> list[str]:
         """The pieces in order, split when they are first asked for."""
         if self._found is None:
-            self._found = pieces(self._text)[0]
+            self._found = pieces(self._text)
             self._text = ""
         return self._found
 
@@ -117,10 +117,9 @@ class Memory:
         self._failures[digest] = record
 
 
-def reading(outline: Outline, text: str, *, reads: bool, numbered: bool) -> tuple[str, str, str]:
-    """*text* without labelled volatile parts; without times as well; and its middle, taken as it is."""
-    known = outline.known()
-    found, middle = pieces(text)
+def reading(outline: Outline, *, reads: bool, numbered: bool) -> tuple[str, str]:
+    """The pieces of an answer without labelled volatile parts, and without times as well."""
+    known, found = outline.known(), outline.found()
     steady: list[str] = []
     timeless: list[str] = []
     for piece in found:
@@ -130,4 +129,4 @@ def reading(outline: Outline, text: str, *, reads: bool, numbered: bool) -> tupl
         if made[0]:
             steady.append(made[0])
             timeless.append(made[1])
-    return "\n".join(steady), "\n".join(timeless), middle
+    return "\n".join(steady), "\n".join(timeless)

@@ -21,6 +21,7 @@ from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
+from loopguard_core.policies.progress.volatile import LONG, middle
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -165,7 +166,7 @@ class ProgressScheme(Scheme):
             if len(self._known) >= _KINDS:
                 self._known.clear()
             known = self._known[key] = self._record(tool, args, traits)
-        self._memory.asked(f"{tool}:{known['s']}")
+            self._memory.asked(f"{tool}:{known['s']}")
         return known
 
     def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
@@ -272,8 +273,8 @@ class ProgressScheme(Scheme):
         if self._memory.answered(signature, outline):
             known = self._tool(tool, traits)
             numbered = not (known.drains or "p" in flags)
-            steady, timeless, middle = reading(outline, text, reads=known.reads, numbered=numbered)
-            rest = result.digest_of(middle) if middle else ""
+            steady, timeless = reading(outline, reads=known.reads, numbered=numbered)
+            rest = result.digest_of(middle(text)) if len(text) > LONG else ""
             record["n"] = result.digest_of(steady + rest)
             if timeless != steady:
                 record["t"] = result.digest_of(timeless + rest)

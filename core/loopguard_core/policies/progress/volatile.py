@@ -103,7 +103,7 @@ def without_notices(text: str) -> str:
     """The text without what a guard or the host added to it."""
     if "[" not in text and "<" not in text:
         return text
-    low = text[-6000:].lower() if len(text) > 6000 else text.lower()
+    low = text.lower()
     if any(
         word in low for word in ("loop", "guard", "repeated", "reminder", "notice", "duplicate")
     ):
@@ -111,17 +111,20 @@ def without_notices(text: str) -> str:
     return text
 
 
-def pieces(text: str) -> tuple[list[str], str]:
-    """The pieces in which *text* is read, and the middle of a long one that is taken as it is."""
-    text = without_notices(text)
-    middle = ""
+def pieces(text: str) -> list[str]:
+    """The pieces in which *text* is read: its lines, of a long one those at its edges."""
     if len(text) > LONG:
-        middle = text[EDGE:-EDGE]
         text = f"{text[:EDGE]}\n{text[-EDGE:]}"
+    text = without_notices(text)
     found = text.splitlines()
     if len(found) < 3 and len(text) > _LINE:
-        found = text.split(",")
-    return found, middle
+        return text.split(",")
+    return found
+
+
+def middle(text: str) -> str:
+    """What ``pieces`` leaves out of a long text, which is taken as it is."""
+    return text[EDGE:-EDGE] if len(text) > LONG else ""
 
 
 def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
