@@ -102,3 +102,37 @@ def test_langfuse_tools_by_type_attributes_and_langgraph_node() -> None:
     assert ends(events)["o4"].data["result"] == "timed out"
     assert texts(events) == ["search it"]
     assert recording.session == "tr-1"
+
+
+def test_phoenix_exports_open(tmp_path: Path) -> None:
+    span = {
+        "name": "search",
+        "context": {"trace_id": "t", "span_id": "s"},
+        "span_kind": "TOOL",
+        "parent_id": None,
+        "start_time": "2026-03-01T10:00:00+00:00",
+        "end_time": "2026-03-01T10:00:01+00:00",
+        "status_code": "ERROR",
+        "status_message": "no index",
+        "attributes": {"openinference": {"span": {"kind": "TOOL"}}, "tool": {"name": "search"}},
+        "events": [],
+    }
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps({"data": [span], "next_cursor": None}))
+    ((_, events),) = opened(path)
+    assert [(t, o) for t, _, o in calls(events)] == [("search", "error")]
+
+
+def test_langfuse_spans_of_frameworks_name_their_tool_in_attributes(tmp_path: Path) -> None:
+    document = json.loads((DATA / "langfuse.json").read_text())
+    document["trace"]["input"] = json.dumps([{"role": "user", "parts": [{"content": "tell"}]}])
+    attributes = {"gen_ai.tool.name": "joke", "tool_arguments": '{"topic": "x"}'}
+    tool = next(o for o in document["observations"] if o["name"] == "lookup")
+    tool |= {"name": "running tool", "input": None, "output": None}
+    tool["metadata"] = {"attributes": {**attributes, "tool_response": "ha"}}
+    path = tmp_path / "langfuse.json"
+    path.write_text(json.dumps(document))
+    ((_, events),) = opened(path)
+    assert calls(events)[-1] == ("joke", {"topic": "x"}, "ok")
+    assert ends(events)["o7"].data["result"] == "ha"
+    assert texts(events) == ["tell"]

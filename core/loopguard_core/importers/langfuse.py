@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
+from loopguard_core.importers.otel import ARGUMENTS, CALL_ID, RESULT, TOOL_NAME, first
 from loopguard_core.importers.reading import arguments
 from loopguard_core.importers.spans import Span, Spans
 
@@ -97,12 +98,12 @@ def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Sp
 
 def _fill(span: Span, raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> None:
     attributes = _attributes(raw)
-    span.name = (
-        string(attributes.get("tool.name") or attributes.get("gen_ai.tool.name")) or span.name
-    )
-    span.args = _literal(arguments(raw.get("input")))
-    span.result = raw.get("output")
-    span.call = string(attributes.get("gen_ai.tool.call.id"))
+    named = string(first(attributes, TOOL_NAME)) or span.name
+    span.name = named.removeprefix("execute_tool ")
+    given = raw.get("input")
+    span.args = _literal(arguments(first(attributes, ARGUMENTS) if given is None else given))
+    span.result = first(attributes, RESULT) if raw.get("output") is None else raw["output"]
+    span.call = string(first(attributes, CALL_ID))
     answer = obj(arguments(raw.get("output")))
     if answer.get("tool_call_id"):
         span.call = string(answer["tool_call_id"])
@@ -123,7 +124,7 @@ def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
         return "model"
     attributes = _attributes(raw)
     said = attributes.get("openinference.span.kind") or attributes.get("gen_ai.operation.name")
-    if said in ("TOOL", "execute_tool") or ("tool.name" in attributes and kind == "SPAN"):
+    if said in ("TOOL", "execute_tool") or {"tool.name", "gen_ai.tool.name"} & attributes.keys():
         return "tool"
     parent = by_id.get(string(raw.get("parentObservationId")), {})
     if _node(raw) == "tools" and _node(parent) == "tools" and parent.get("name") == "tools":
@@ -157,12 +158,14 @@ def _said(value: object) -> str:
         value = arguments(value)
     messages = array(obj(value).get("messages")) or array(value)
     said = [
-        text_of(obj(m).get("content"))
+        text_of(obj(m).get("content", obj(m).get("parts")))
         for m in messages
         if obj(m).get("role") == "user" or obj(m).get("type") == "human"
     ]
     if said:
         return said[-1]
+    if isinstance(obj(value).get("new_message"), dict):
+        return text_of(obj(value)["new_message"].get("parts"))
     for name in ("input", "query", "question", "message", "prompt"):
         if isinstance(obj(value).get(name), str):
             return string(obj(value)[name])

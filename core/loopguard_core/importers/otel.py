@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from loopguard_core.importers.head import Head
     from loopguard_core.importers.source import Source
 
-_TOOL_NAME = (
+#: the attributes by which conventions name the same thing
+TOOL_NAME = (
     "gen_ai.tool.name",
     "tool.name",
     "traceloop.entity.name",
     "ai.toolCall.name",
     "tool_name",
 )
-_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
-_ARGUMENTS = (
+CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
+ARGUMENTS = (
     "gen_ai.tool.call.arguments",
     "tool_arguments",
     "input.value",
@@ -35,7 +36,7 @@ _ARGUMENTS = (
     "ai.toolCall.args",
     "tool.parameters",
 )
-_RESULT = (
+RESULT = (
     "gen_ai.tool.call.result",
     "tool_response",
     "output.value",
@@ -119,7 +120,9 @@ def _raw_spans(record: object) -> list[dict[str, Any]]:
 def read_span(raw: dict[str, Any]) -> Span | None:
     """What counts of one span, or None where it is no part of an agent's run."""
     attributes = _attributes(raw)
-    kind = _kind(attributes, string(raw.get("name")))
+    kind = _kind(attributes, string(raw.get("name"))) or _KINDS.get(
+        string(raw.get("span_kind")), ""
+    )
     context = obj(raw.get("context"))
     span = Span(
         string(raw.get("spanId") or context.get("span_id") or raw.get("span_id")),
@@ -130,18 +133,16 @@ def read_span(raw: dict[str, Any]) -> Span | None:
     )
     span.start = when(_number(raw.get("startTimeUnixNano") or raw.get("start_time")))
     span.end = when(_number(raw.get("endTimeUnixNano") or raw.get("end_time")))
-    span.conversation = string(_first(attributes, _CONVERSATION))
+    span.conversation = string(first(attributes, _CONVERSATION))
     span.agent = string(attributes.get("gen_ai.agent.name") or attributes.get("agent.name"))
     if kind == "tool":
-        span.name = string(_first(attributes, _TOOL_NAME)) or span.name.removeprefix(
-            "execute_tool "
-        )
-        span.call = string(_first(attributes, _CALL_ID))
-        span.args = arguments(_first(attributes, _ARGUMENTS))
-        span.result = _first(attributes, _RESULT)
+        span.name = string(first(attributes, TOOL_NAME)) or span.name.removeprefix("execute_tool ")
+        span.call = string(first(attributes, CALL_ID))
+        span.args = arguments(first(attributes, ARGUMENTS))
+        span.result = first(attributes, RESULT)
         _outcome(span, raw, attributes)
     elif kind == "agent":
-        span.name = string(_first(attributes, _AGENT)) or span.name
+        span.name = string(first(attributes, _AGENT)) or span.name
     elif kind == "model":
         span.calls = _requested(attributes)
     return span
@@ -163,7 +164,7 @@ def _kind(attributes: dict[str, Any], name: str) -> str:
 
 def _outcome(span: Span, raw: dict[str, Any], attributes: dict[str, Any]) -> None:
     status = obj(raw.get("status"))
-    code = status.get("status_code", status.get("code"))
+    code = status.get("status_code", status.get("code", raw.get("status_code")))
     raised = [
         _attributes(e) for e in map(obj, array(raw.get("events"))) if e.get("name") == "exception"
     ]
@@ -227,7 +228,8 @@ def _value(value: dict[str, Any]) -> Any:
     return None
 
 
-def _first(attributes: dict[str, Any], names: tuple[str, ...]) -> Any:
+def first(attributes: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of the attributes *names* that is there, or None."""
     return next((attributes[n] for n in names if attributes.get(n) is not None), None)
 
 
