@@ -196,8 +196,9 @@ class LiveSession:
                 answer = self._wait(ticket)
                 with self._lock:
                     self._settle(decision, ticket, answer)
-            with self._lock:
-                self._journal.keep()
+            if self._journal.checkpoint is not None:
+                with self._lock:
+                    self._journal.keep()
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         decision.began = time.monotonic()
