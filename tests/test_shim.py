@@ -201,10 +201,11 @@ def test_an_agent_that_just_exits_ends_its_session(place: Path) -> None:
 IMPORTS = """
 import sys
 before = set(sys.modules)
-import loopguard_core, loopguard_core.shim, loopguard_core.hook
+import loopguard_core, loopguard_core.shim, loopguard_core.hook, loopguard_core.policies.progress
 new = {n.partition(".")[0] for n in set(sys.modules) - before}
 strangers = sorted(n for n in new - sys.stdlib_module_names if n != "loopguard_core")
-slow = sorted({"dataclasses", "typing", "tomllib", "asyncio", "inspect", "pathlib"} & (new))
+slow = {"asyncio", "contextlib", "copy", "dataclasses", "inspect", "pathlib", "tomllib", "typing"}
+slow = sorted(slow & new)
 print(strangers, slow)
 """
 

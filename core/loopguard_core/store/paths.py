@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
 
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     FileId = tuple[int, int]
 
@@ -61,7 +60,7 @@ def make_file(store: str) -> None:
     if os.path.exists(store):
         return
     try:
-        with _alone(store):
+        with _Alone(store):
             if not os.path.exists(store):
                 for log in logs(store):
                     if os.path.exists(log):
@@ -93,23 +92,34 @@ def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
 
     SQLite would play them into the file that has taken the place of the one that they belong to.
     """
-    with suppress(OSError), _alone(store):
-        for log, which in zip(logs(store), known, strict=True):
-            if which != (0, 0) and file_id(log) == which:
-                os.unlink(log)
-
-
-@contextmanager
-def _alone(store: str) -> Iterator[None]:
-    """Under a lock on the directory, so that no two processes put the files of *store* in order."""
-    directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
     try:
+        with _Alone(store):
+            for log, which in zip(logs(store), known, strict=True):
+                if which != (0, 0) and file_id(log) == which:
+                    os.unlink(log)
+    except OSError:
+        pass
+
+
+class _Alone:
+    """A lock on the directory of *store*, so that no two processes put its files in order."""
+
+    __slots__ = ("_directory",)
+
+    def __init__(self, store: str) -> None:
+        self._directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
+
+    def __enter__(self) -> None:
         from fcntl import LOCK_EX, flock  # once a machine
 
-        flock(directory, LOCK_EX)
-        yield
-    finally:
-        os.close(directory)
+        try:
+            flock(self._directory, LOCK_EX)
+        except OSError:
+            os.close(self._directory)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._directory)
 
 
 def machine_key(store: str, *, create: bool = True) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from _thread import _local
-from contextlib import suppress
 
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
@@ -93,9 +92,11 @@ class SqliteStore(Store):
         appended = 0
         with self._link.transaction():
             for event in events:
-                with suppress(Taken):
+                try:
                     self.append(event)
-                    appended += 1
+                except Taken:
+                    continue
+                appended += 1
         return appended
 
     def _insert(self, session: str, expect: int | None, event: Event, row: rows.Row) -> int:

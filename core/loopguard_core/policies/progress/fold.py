@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers
 from loopguard_core.policies.progress import limits, news, reasons
@@ -151,6 +149,8 @@ class Progress(Policy):
         return found
 
     def copy(self) -> Progress:
+        from copy import copy  # an agent never copies
+
         twin = copy(self)
         twin._agents = {key: copy(agent) for key, agent in self._agents.items()}
         twin._started = dict(self._started)

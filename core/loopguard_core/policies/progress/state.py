@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 _SAMPLES = 3
 
 
@@ -56,6 +54,8 @@ class Asked:
         return self.answers.get(self.last, 0) + self.refused
 
     def __copy__(self) -> Asked:
+        from copy import copy  # an agent never copies
+
         twin = Asked(self.signature, self.tool)
         for name in self.__slots__:
             setattr(twin, name, copy(getattr(self, name)))
@@ -172,6 +172,8 @@ class Agent:
         return total / count if count >= _SAMPLES else 0.0
 
     def __copy__(self) -> Agent:
+        from copy import copy  # an agent never copies
+
         twin = Agent()
         for name in self.__slots__:
             setattr(twin, name, copy(getattr(self, name)))
