@@ -1,0 +1,292 @@
+"""Following the transcripts of agents that run without a hook: which files, when, and what is new in them.
+
+Transcripts that are only ever added to are followed line by line, each by a thread of its own. Those that
+an agent rewrites (one JSON document, a database) are read again when they change, at most a tenth of
+the time. Everything is opened for reading alone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loopguard_core.config import Config
+from loopguard_core.events import Event
+from loopguard_core.identity import Digester
+from loopguard_core.importers import Stream, Unreadable, open_stream
+from loopguard_core.importers.places import Found, find
+from loopguard_core.importers.tail import Tail
+from loopguard_core.importers.watched import Left, Watched
+from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.verdict import Verdict
+
+#: agents as ``places`` calls them
+AGENTS = ("Claude Code", "Codex", "Gemini CLI", "hermes-agent")
+#: formats whose files are only ever added to
+_ADDED_TO = frozenset(("claude-code", "codex"))
+_SHARE = 10
+
+
+@dataclass(frozen=True)
+class News:
+    """Something that happened to a watched session.
+
+    ``what``: ``found`` (it is watched from now on), ``verdict`` (on a call, ``event``), ``left`` (it is
+    not watched any more, ``why``) or ``failed`` (``why``, of the file).
+    """
+
+    what: str
+    path: Path
+    session: str = ""
+    start: Event | None = None
+    event: Event | None = None
+    verdict: Verdict | None = None
+    why: str = ""
+
+
+class Watcher:
+    """Any number of transcripts, recorded in *store* in mode ``observe``.
+
+    *tell* is called with each ``News``, from any thread, one at a time. *since*: transcripts that nobody
+    wrote to after this time (seconds since the epoch) are left alone until somebody does.
+    """
+
+    def __init__(
+        self, store: Store, config: Config, digester: Digester, tell: Callable[[News], None]
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._digester = digester
+        self._tell = tell
+        self._turn = threading.RLock()
+        self._sessions: dict[str, Watched] = {}
+        self._files: dict[Path, _Following | _Rereading] = {}
+        self._failed: dict[Path, float] = {}
+        self.failure: StoreError | None = None
+
+    # -- which files -------------------------------------------------------------------------------
+
+    def look(self, found: Iterable[Found], since: float) -> None:
+        """Take up what is new among *found*, go on with what grew, let go what is gone."""
+        for each in found:
+            known = self._files.get(each.path)
+            if known is not None and known.replaced:
+                known.close()
+                del self._files[each.path]
+                known = None
+            if known is not None:
+                known.changed(each.changed, each.size)
+            elif each.changed >= since and self._failed.get(each.path) != each.changed:
+                self._take_up(each, since)
+
+    def _take_up(self, found: Found, since: float) -> None:
+        try:
+            with open_stream(found.path) as stream:
+                added_to = stream.importer.name in _ADDED_TO and stream.source.head.kind == "lines"
+        except Unreadable as error:
+            # an agent may be about to write its first line
+            if found.path not in self._failed and found.size > 4_096:
+                self._told(News("failed", found.path, why=str(error)))
+            self._failed[found.path] = found.changed
+            return
+        follow = _Following if added_to else _Rereading
+        self._files[found.path] = follow(self, found, since)
+
+    def settle(self) -> None:
+        """Wait until everything that is written by now is read."""
+        for each in list(self._files.values()):
+            each.settle()
+
+    def close(self) -> None:
+        """Let all files go."""
+        for each in self._files.values():
+            each.close()
+        self.settle()
+
+    # -- what is in them ---------------------------------------------------------------------------
+
+    def again(self, sessions: Iterable[str]) -> None:
+        """The transcript of *sessions* is read from its beginning."""
+        with self._turn:
+            for session in sessions:
+                watched = self._sessions.get(session)
+                if watched is not None:
+                    watched.again()
+
+    def knows(self, session: str) -> bool:
+        """True where *session* is watched or recorded."""
+        return session in self._sessions or self._store.last(session) > 0
+
+    def take(self, path: Path, event: Event) -> None:
+        """The next event of a transcript."""
+        with self._turn:
+            try:
+                self._take(path, event)
+            except StoreError as error:
+                self.failure = error
+                raise
+
+    def _take(self, path: Path, event: Event) -> None:
+        watched = self._sessions.get(event.session)
+        if watched is None:
+            watched = Watched(event.session, self._store, self._config, self._digester)
+            self._sessions[event.session] = watched
+            self._take_one(path, watched, event)
+            if not watched.left:
+                self._told(News("found", path, event.session, start=event))
+        else:
+            self._take_one(path, watched, event)
+
+    def _take_one(self, path: Path, watched: Watched, event: Event) -> None:
+        try:
+            verdict = watched.take(event)
+        except Left as left:
+            self._told(News("left", path, watched.session, start=watched.start, why=str(left)))
+            return
+        if verdict is not None:
+            self._told(
+                News("verdict", path, watched.session, watched.start, event, verdict=verdict)
+            )
+
+    def _told(self, news: News) -> None:
+        with self._turn:
+            self._tell(news)
+
+
+class _Following:
+    """A file that is only ever added to."""
+
+    def __init__(self, watcher: Watcher, found: Found, since: float) -> None:
+        self._watcher = watcher
+        self._path = found.path
+        self._idle = threading.Event()
+        self._size = -1
+        # a subagent's file needs its own path to find what lies beside it
+        self._tail = Tail(
+            found.path, self._idle.set, alone=not found.path.name.startswith("agent-")
+        )
+        with open_stream(found.path) as stream:
+            self._importer = stream.importer
+        self._thread = threading.Thread(target=self._run, name=f"watch {found.path}", daemon=True)
+        self._thread.start()
+
+    @property
+    def replaced(self) -> bool:
+        return self._tail.replaced
+
+    def changed(self, changed: float, size: int) -> None:
+        if size != self._size:
+            self._size = size
+            self._idle.clear()
+            self._tail.wake()
+
+    def settle(self) -> None:
+        while self._thread.is_alive() and not self._idle.wait(0.2):
+            pass
+
+    def close(self) -> None:
+        self._tail.close()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        met: set[str] = set()
+        try:
+            for event in Stream(self._tail, self._importer):
+                if event.session not in met:
+                    met.add(event.session)
+                    self._watcher.again([event.session])
+                self._watcher.take(self._path, event)
+        except StoreError:
+            pass  # kept by the watcher, which ends
+        finally:
+            self._idle.set()
+
+
+class _Rereading:
+    """A file that its agent rewrites."""
+
+    def __init__(self, watcher: Watcher, found: Found, since: float) -> None:
+        self._watcher = watcher
+        self._path = found.path
+        # a database has sessions of all times, a file one of when it was written
+        self._since = since if found.path.suffix == ".db" else 0.0
+        self._seen: tuple[float, int] | None = None
+        self._rest_until = 0.0
+        self.changed(found.changed, found.size)
+
+    @property
+    def replaced(self) -> bool:
+        return False
+
+    def changed(self, changed: float, size: int) -> None:
+        now = time.monotonic()
+        if (changed, size) == self._seen or now < self._rest_until:
+            return
+        seen = (changed, size)
+        try:
+            with open_stream(self._path) as stream:
+                for session in _by_session(stream):
+                    self._take(session)
+        except Unreadable:
+            return  # it is being written: the next look sees it whole
+        self._seen = seen
+        self._rest_until = now + _SHARE * (time.monotonic() - now)
+
+    def _take(self, events: list[Event]) -> None:
+        session, last = events[0].session, events[-1].ts
+        old = last is not None and last < self._since
+        if old and not self._watcher.knows(session):
+            return
+        self._watcher.again([session])
+        for event in events:
+            self._watcher.take(self._path, event)
+
+    def settle(self) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+def _by_session(stream: Stream) -> Iterator[list[Event]]:
+    sessions: dict[str, list[Event]] = {}
+    for event in stream:
+        sessions.setdefault(event.session, []).append(event)
+    yield from sessions.values()
+
+
+def usual_places() -> list[Found]:
+    """The transcripts of the agents that can be watched, in their usual places, subagents' too."""
+    found = [f for f in find() if f.agent in AGENTS]
+    for each in list(found):
+        if each.agent == "Claude Code":
+            below = each.path.with_suffix("") / "subagents"
+            found += files(each.agent, below.glob("agent-*.jsonl"))
+        elif each.path.suffix == ".db":
+            found.remove(each)
+            found.append(_with_log(each))
+    return found
+
+
+def files(agent: str, paths: Iterable[Path]) -> Iterator[Found]:
+    """*paths* as they are now; those that are gone are left out."""
+    for path in paths:
+        try:
+            about = path.stat()
+        except OSError:
+            continue
+        if path.is_file() and about.st_size:
+            yield _with_log(Found(agent, path, about.st_mtime, about.st_size))
+
+
+def _with_log(found: Found) -> Found:
+    """A database changes when the log beside it does."""
+    try:
+        log = found.path.with_name(f"{found.path.name}-wal").stat()
+    except OSError:
+        return found
+    changed = max(found.changed, log.st_mtime)
+    return Found(found.agent, found.path, changed, found.size + log.st_size)

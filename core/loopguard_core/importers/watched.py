@@ -1,0 +1,193 @@
+"""A session that is watched through its transcript: judged, recorded, never touched.
+
+What the store has of it already is passed over, so watching goes on where it stopped, and a transcript
+may be read again from its beginning any number of times. Each new event is judged as in mode ``observe``
+and written with its verdict. A session that somebody else records (our hook) is left to them.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.events import compared
+from loopguard_core.guard import Guard
+from loopguard_core.identity import Payload
+from loopguard_core.store.contract import Stale, Taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.config import Config
+    from loopguard_core.events import Event
+    from loopguard_core.identity import Digester, Record
+    from loopguard_core.store.contract import Store
+    from loopguard_core.verdict import Verdict
+
+#: what a transcript gives; anything else in the log is a person's word
+_TRANSCRIPT = frozenset(
+    (
+        "session_start",
+        "session_end",
+        "turn_start",
+        "user_message",
+        "assistant_text",
+        "system_message",
+        "call_start",
+        "call_end",
+    )
+)
+_RECORDED = "it is recorded by its own guard"
+_REWRITTEN = "its transcript was rewritten"
+
+
+class Left(Exception):
+    """The session is left alone from here on, and why."""
+
+
+class Watched:
+    """One session. Feed it the events of its transcript in order. Raises ``StoreError`` as the store does.
+
+    ``left``: why it is not watched any more, else empty. ``start`` is its first event.
+    """
+
+    def __init__(self, session: str, store: Store, config: Config, digester: Digester) -> None:
+        self.session = session
+        self.left = ""
+        self.start: Event | None = None
+        self._store = store
+        self._config = config
+        self._digester = digester
+        self._guard = Guard(
+            config.make_policy(),
+            mode="observe",
+            traits=config.trait_table(),
+            digester=digester,
+        )
+        self._marks: list[tuple[object, ...]] = []
+        self._words: list[tuple[int, Event]] = []
+        self._open: dict[str, tuple[str, Payload, dict[str, Record]]] = {}
+        self._seq = 0
+        self._at = 0
+        self._folded = 0
+        for event in store.read(session, payloads=False):
+            self._met(event)
+
+    @property
+    def known(self) -> int:
+        """How many events of the transcript are recorded."""
+        return len(self._marks)
+
+    def again(self) -> None:
+        """The transcript is read from its beginning once more."""
+        self._at = 0
+
+    def take(self, event: Event) -> Verdict | None:
+        """Record the next event of the transcript, unless it is; our verdict where it is a new one's.
+
+        A call that has not ended yet is not recorded as such. Raises ``Left`` once.
+        """
+        if self.left or (event.type == "call_end" and event.data.get("outcome") == "pending"):
+            return None
+        self.start = self.start or event
+        try:
+            if self._at < len(self._marks):
+                self._pass(event)
+                return None
+            return self._add(event)
+        except Left as why:
+            self.left = str(why)
+            raise
+
+    # -- what is there already -----------------------------------------------------------------------
+
+    def _pass(self, event: Event) -> None:
+        if self._marks[self._at] != _mark(event):
+            raise Left(_RECORDED if self._at == 0 else _REWRITTEN)
+        if self._at >= self._folded:
+            self._fold(event)
+        self._at += 1
+
+    def _met(self, event: Event) -> None:
+        """An event of the store."""
+        self._seq = event.seq
+        if event.type in _TRANSCRIPT:
+            self._marks.append(_mark(event))
+        else:
+            self._words.append((len(self._marks), event))
+
+    def _fold(self, event: Event) -> Verdict | None:
+        """Fold the next event of the transcript, behind what people said before it."""
+        while self._words and self._words[0][0] <= self._folded:
+            self._guard.apply(self._words.pop(0)[1])
+        self._folded += 1
+        if event.type == "call_start":
+            self._identify(event)
+            verdict = self._guard.rule(event).verdict
+            self._guard.apply(event)
+            return verdict
+        if event.type == "call_end":
+            self._identify_result(event)
+        return self._guard.apply(event)
+
+    # -- what is new ---------------------------------------------------------------------------------
+
+    def _add(self, event: Event) -> Verdict | None:
+        self._catch_up()
+        if event.type == "session_start":
+            self._say_how(event)
+        mark = _mark(event)
+        event.seq = 0
+        verdict = self._fold(event)
+        if verdict is not None:
+            event.data.setdefault("verdict", verdict.to_json())
+        while True:
+            try:
+                self._seq = self._store.append(event, expect=self._seq)
+            except Stale:
+                self._catch_up()
+                continue
+            except Taken:
+                raise Left(_RECORDED) from None
+            break
+        self._marks.append(mark)
+        self._at += 1
+        return verdict
+
+    def _catch_up(self) -> None:
+        """What others wrote: a person may; another recorder of the same session has it for itself."""
+        if self._store.last(self.session) == self._seq:
+            return
+        for event in self._store.read(self.session, after=self._seq, payloads=False):
+            if event.type in _TRANSCRIPT:
+                raise Left(_RECORDED)
+            self._met(event)
+
+    def _say_how(self, event: Event) -> None:
+        config = self._config
+        event.data["policy"] = config.policy_name
+        event.data["mode"] = "observe"
+        event.data["config"] = config.digest
+        event.data["watched"] = True
+        if config.recorded:
+            event.data["settings"] = config.recorded
+
+    def _identify(self, event: Event) -> None:
+        tool, args = str(event.data["tool"]), Payload(event.data.get("args"), self._digester)
+        ids = self._guard.identify(tool, args)
+        event.data["ids"] = ids
+        self._open[str(event.data["call"])] = (tool, args, ids)
+
+    def _identify_result(self, event: Event) -> None:
+        opened = self._open.pop(str(event.data["call"]), None)
+        if opened is None or "result" not in event.data:
+            return
+        tool, args, ids = opened
+        result = Payload(compared(event.data), self._digester)
+        ok = event.data.get("outcome") == "ok"
+        event.data["ids"] = self._guard.identify_result(tool, args, result, ok, ids)
+
+
+def _mark(event: Event) -> tuple[object, ...]:
+    """What tells entries of a transcript apart, without texts: the store takes secrets out of those."""
+    data: dict[str, Any] = event.data
+    names = ("call", "tool", "outcome", "format")
+    return (event.type, event.ts, *(data.get(name) for name in names))
