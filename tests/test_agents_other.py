@@ -9,6 +9,7 @@ from loopguard_core.agents.codex import ADAPTER as CODEX
 from loopguard_core.agents.copilot import ADAPTER as COPILOT
 from loopguard_core.agents.gemini import ADAPTER as GEMINI
 from loopguard_core.agents.host import Adapter, Answer, Heard, HostError
+from loopguard_core.agents.opencode import ADAPTER as OPENCODE
 
 BASE = {"session_id": "s1", "cwd": "/p"}
 TOOL = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
@@ -119,3 +120,23 @@ def test_turns_and_sessions() -> None:
     assert codex("SessionStart", source="resume").resumed
     assert copilot("sessionEnd", reason="complete").kind == host.END
     assert gemini("AfterAgent").kind == host.NOTHING
+
+
+def test_opencodes_plugin_is_answered_in_our_own_words() -> None:
+    call = {
+        "session": "c1",
+        "parent": "s1",
+        "call": "t1",
+        "tool": "bash",
+        "args": {"command": "ls"},
+    }
+    heard = OPENCODE.hear(call, "before")
+    assert (heard.kind, heard.session, heard.parent, heard.call) == (host.BEFORE, "c1", "s1", "t1")
+    assert OPENCODE.before(heard, Answer(True)) is None
+    stopped = Answer(False, "stop", ends_turn=True, notice="look")
+    assert OPENCODE.before(heard, stopped) == {"deny": "stop", "halt": True, "notice": "look"}
+    done = OPENCODE.hear({**call, "output": "x", "exit": 1}, "after")
+    assert (done.kind, done.outcome) == (host.AFTER, "error")
+    failed = OPENCODE.hear({**call, "output": "thrown"}, "failed")
+    assert [(s.call, s.outcome) for s in failed.settled] == [("t1", "error")]
+    assert OPENCODE.hear({"session": "c1", "parent": "s1"}, "turn").human is False

@@ -129,6 +129,26 @@ def test_every_agents_file_can_go_back(
     assert installer(agent).check(Place.here("project")) == []
 
 
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+def test_opencodes_plugin_comes_and_goes(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    scope: str,
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    home = project.parent / "home" / ".config" / "opencode"
+    path = (home if scope == "--user" else project / ".opencode") / "plugin" / "loopguard.js"
+    for _ in range(2):
+        assert run(capsys, "install", "opencode", scope)[0] == 0
+    plugin = path.read_text(encoding="utf-8")
+    assert "hook_launcher.py" in plugin and '"--agent", "opencode"' in plugin
+    assert "/*HOOK*/" not in plugin
+    assert installer("opencode").check(Place.here(scope[2:]))[0].ok
+    assert run(capsys, "uninstall", "opencode", scope)[0] == 0
+    assert not path.exists()
+
+
 def test_trap_9_each_agent_has_its_own_unit_of_time(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ INSTALLERS = {
     "codex": "codex",
     "gemini": "gemini",
     "copilot": "copilot",
+    "opencode": "opencode",
     "hermes": "hermes",
 }
 

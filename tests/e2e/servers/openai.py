@@ -138,17 +138,15 @@ def read_chat(body: dict[str, Any]) -> Received:
     results: list[Result] = []
     latest: list[str] = []
     mark = 0
-    before = ""
     for message in body.get("messages") or []:
         role, text = message.get("role"), _text(message.get("content"))
-        advice, before = before == "tool", role  # a host's word right behind a tool's result
         if role == "assistant":
             latest = []
             continue
         latest.append(text)
         if role == "tool":
             results.append(Result(str(message.get("tool_call_id")), text))
-        elif role == "user" and not advice:
+        elif role == "user" and "ToolUse hook" not in text:  # Copilot's way to pass advice on
             prompts.append(text)
             mark = len(results)
     tools = [tool.get("function") or {} for tool in body.get("tools") or []]
