@@ -139,6 +139,20 @@ def test_a_session_is_found_by_the_beginning_of_its_id(store: Path) -> None:
     assert (done.code, "2 sessions" in done.err) == (2, True)
 
 
+def test_a_name_with_escapes_is_harmless_in_an_error() -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2J\x9b31m"
+    for args in (
+        (nasty,),
+        ("open", f"{nasty}/x"),
+        ("stats", nasty),
+        ("judge", nasty),
+        ("sessions", nasty),
+    ):
+        done = command(None, *args)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert not set("\x1b\x07\x9b") & set(done.err)
+
+
 def test_foreign_text_stays_text(store: Path, tmp_path: Path) -> None:
     nasty = "\x1b]0;owned\x07\x1b[2J[bold]\u202e[/]\x9b31m\x00"
     event = {"type": "call", "tool": nasty, "args": {nasty: nasty}, "result": nasty, "ok": True}

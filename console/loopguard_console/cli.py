@@ -70,6 +70,18 @@ class Commands(click.Group):
         )
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        import difflib  # only for a slip of the fingers
+
+        near = difflib.get_close_matches(name, COMMANDS, 2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(COMMANDS)}"
+        raise click.UsageError(f"no command is called {name}: {hint}", ctx)
+
 
 @click.group(cls=Commands, invoke_without_command=True)
 @click.version_option(__version__, prog_name="loopguard-console")
@@ -101,9 +113,11 @@ def main(argv: list[str] | None = None) -> None:
         code = _say("stopped", 130)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
+    except click.UsageError as error:
+        place = error.ctx.command_path if error.ctx is not None else "loopguard-console"
+        code = _say(f"{error.format_message().rstrip('.')}; see {place} --help", error.exit_code)
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        code = _say(error.format_message(), error.exit_code)
     except (Refused, Unreadable) as error:
         code = _say(str(error), 2)
     except (Failure, StoreError) as error:
@@ -115,5 +129,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"loopguard-console: {message}", err=True)
+    from loopguard_console.render import safe  # paths and ids in a message are foreign text
+
+    click.echo(f"loopguard-console: {safe(message)}", err=True)
     return code
