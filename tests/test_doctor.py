@@ -12,10 +12,11 @@ import pytest
 
 from agent_process import Agent
 from commands import Done, command
+from loopguard_console.doctor import store as store_area
 from loopguard_console.doctor.loops import tiers
+from loopguard_console.doctor.store import has_wal_reset_fault
 from loopguard_core.config import Config
 from loopguard_core.policies import registry
-from loopguard_core.store import health
 from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
 
@@ -93,8 +94,8 @@ def test_a_dead_agent_and_what_it_left_are_named_and_mended(tmp_path: Path) -> N
     done = command(store, "doctor", "--json")
     assert done.code == 1
     said = [f["what"] for f in wrong(done)]
-    assert any("1 session ended without a word" in what for what in said)
-    assert any("nothing waits any more for 1 request" in what and "R1" in what for what in said)
+    assert any("1 session whose process is gone" in what for what in said)
+    assert any("1 request that nobody waits for" in what and "R1" in what for what in said)
     mended = command(store, "doctor", "--mend")
     assert mended.code == 0
     assert "mended: R1 is orphaned" in mended.out
@@ -107,8 +108,8 @@ def test_what_others_may_read_is_named_and_mended(tmp_path: Path) -> None:
     store.chmod(0o644)
     (tmp_path / "machine.key").chmod(0o640)
     said = [f["what"] for f in wrong(command(store, "doctor", "--json"))]
-    assert any("events.db is open to other users (0644" in what for what in said)
-    assert any("machine.key is open to other users (0640" in what for what in said)
+    assert any("events.db can be read by others (0644)" in what for what in said)
+    assert any("machine.key can be read by others (0640)" in what for what in said)
     assert command(store, "doctor", "--mend").code == 0
     assert store.stat().st_mode & 0o777 == 0o600
 
@@ -156,13 +157,11 @@ def test_a_locked_store_is_named(tmp_path: Path) -> None:
 
 
 def test_a_log_out_of_bounds_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "WAL_BOUND", 1_000)
-    store = recorded(tmp_path, killed=False)
-    with closing(sqlite3.connect(store, isolation_level=None)) as db:
-        db.execute("PRAGMA wal_autocheckpoint = 0")
-        db.execute("CREATE TABLE big (x)")
-        done = command(store, "doctor", "--json")
-    assert any("write-ahead log" in f["what"] and "has grown" in f["what"] for f in wrong(done))
+    monkeypatch.setattr(store_area, "WAL_BOUND", 1_000)
+    with Agent(tmp_path / "events.db") as agent:
+        agent.search(2)
+        done = command(tmp_path / "events.db", "doctor", "--json")
+    assert any("write-ahead log has grown" in f["what"] for f in wrong(done))
 
 
 def test_a_hook_that_cannot_start_is_named(tmp_path: Path, home: Path) -> None:
@@ -193,3 +192,10 @@ def test_every_policy_fires_whatever_it_promises(name: str, tmp_path: Path) -> N
         "dsh": {"warn", "block"},
         "nous": {"warn"},
     }.get(name, {"warn", "block", "halt"})
+
+
+def test_which_sqlite_has_the_wal_reset_fault() -> None:
+    faulty = [(3, 7, 0), (3, 40, 1), (3, 44, 5), (3, 45, 0), (3, 50, 6), (3, 51, 2)]
+    mended = [(3, 44, 6), (3, 44, 9), (3, 50, 7), (3, 51, 3), (3, 52, 0), (4, 0, 0)]
+    assert all(map(has_wal_reset_fault, faulty))
+    assert not any(map(has_wal_reset_fault, mended))

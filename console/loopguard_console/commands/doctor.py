@@ -15,6 +15,7 @@ from loopguard_console.doctor import store as store_area
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.hooks import hooks
 from loopguard_console.doctor.loops import tiers
+from loopguard_console.doctor.mend import mend
 from loopguard_console.doctor.wake import wake
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.render import pad
@@ -40,7 +41,7 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
     place = place_of(options)
     if mending:
         with contextlib.suppress(StoreError), deciding(options):
-            for done in store_area.mend(place):
+            for done in mend(place):
                 say(f"mended: {done}") if not as_json else emit({"mended": done})
     wrong = 0
     for finding in _findings(place, options.get("store") or ""):

@@ -1,77 +1,179 @@
-"""Is the store sound? What ``store.health`` finds, and whether it can be written right now."""
+"""Is the store sound: there, writable, private, of this version, in bounds, and without dead weight?"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sqlite3
+import stat
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
-from loopguard_core import inbox
-from loopguard_core.events import Event
-from loopguard_core.store import health
+from loopguard_console.render import size
+from loopguard_core.processes import alive
+from loopguard_core.store.contract import Request, Session, Store, StoreError
+from loopguard_core.store.link import WAL_PAGES
+from loopguard_core.store.paths import default_store, key_file
 from loopguard_core.store.sqlite import open_store
 
 AREA = "store"
 MEND = "loopguard-console doctor --mend"
-_DEEP_BYTES = 200_000_000
-#: findings with which one can live, and that ``doctor`` cannot change
-_NOTES = frozenset({"missing", "sqlite"})
-_SWEPT = frozenset({"dead-sessions", "orphaned-requests"})
+#: bytes of write-ahead log that say that checkpoints do not get through
+WAL_BOUND = 2 * WAL_PAGES * 4096
+#: the first versions in which SQLite's WAL-reset fault is mended, one a line of releases
+_WAL_RESET_MENDED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+_CHECKED_BYTES = 200_000_000
 
 
-def examine(place: str) -> Iterator[Finding]:
+def examine(place: str) -> list[Finding]:
     """What is to be said of the store at *place*."""
-    found = _look(place)
-    for one in found:
-        mend = f"{MEND}, or: {one.mend}" if one.fix or one.name in _SWEPT else one.mend
-        yield Finding(AREA, NOTE if one.name in _NOTES else WRONG, one.what, mend)
-    if not any(one.fatal or one.name == "missing" for one in found):
-        yield from _write(place)
-    if not any(one.name not in _NOTES for one in found) and os.path.lexists(place):
-        yield Finding(AREA, OK, f"{place} is yours alone, whole, and nothing dead is in it")
-
-
-def mend(place: str) -> Iterator[str]:
-    """Put right what can be put right without loss; what was done, one line each."""
-    for one in _look(place):
-        if one.fix is not None:
-            one.fix()
-            yield one.what
-    if not os.path.lexists(place):
-        return
-    with contextlib.closing(open_store(place, create=False)) as store:
-        for request, resolution in inbox.sweep(store):
-            yield f"{request} is {resolution}"
-        now, host = time.time(), os.uname().nodename
-        for session in store.sessions():
-            if liveness(session, now, host) == "lost":
-                data = {"reason": "its process was gone", "by": inbox.whoami()}
-                store.append(Event("session_end", session.session, ts=now, data=data))
-                yield f"{session.session} has ended"
-
-
-def _look(place: str) -> list[health.Finding]:
-    small = not os.path.lexists(place) or Path(place).stat().st_size < _DEEP_BYTES
-    return health.examine(place, host=os.uname().nodename, deep=small)
-
-
-def _write(place: str) -> Iterator[Finding]:
-    """Take the write lock and let it go again. The mode is looked at too: to root all is writable."""
     path = Path(place)
-    if not path.stat().st_mode & 0o200:
-        yield Finding(AREA, WRONG, f"{place} is read-only", f"chmod 600 '{place}'")
-        return
+    if not os.path.lexists(place):
+        return [*_absent(path), *_version()]
+    try:
+        store = open_store(place, create=False)
+    except StoreError as error:
+        return [_failure(error), *_permissions(path), *_version()]
+    with contextlib.closing(store):
+        found = [*_writable(path), *_permissions(path), *_bounds(path), *_sound(path)]
+        try:
+            found += [*_dead(store), *_orphans(store)]
+        except StoreError as error:
+            found.append(_failure(error))
+    return [*found, *_version()]
+
+
+def _absent(path: Path) -> list[Finding]:
+    folder = next(p for p in path.parents if p.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        what = f"there is no store yet at {path}, and {folder} may not be written"
+        return [Finding(AREA, WRONG, what, "mend its permissions, or name another with --store")]
+    return [Finding(AREA, NOTE, f"there is no store yet at {path}; the first agent makes it")]
+
+
+def _failure(error: StoreError) -> Finding:
+    what, _, mend = str(error).partition("; ")
+    return Finding(AREA, WRONG, what, mend)
+
+
+def _writable(path: Path) -> list[Finding]:
+    """Take the write lock and let it go again."""
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=2, isolation_level=None)) as db:
             db.execute("BEGIN IMMEDIATE")
             db.execute("ROLLBACK")
     except sqlite3.Error as error:
-        said = "end the program that holds it (fuser, lsof)"
-        yield Finding(AREA, WRONG, f"{place} cannot be written: {error}", said)
-    else:
-        yield Finding(AREA, OK, f"{place} can be written")
+        mend = "end the program that holds it (fuser, lsof), or mend its permissions"
+        return [Finding(AREA, WRONG, f"{path} cannot be written: {error}", mend)]
+    return [Finding(AREA, OK, f"{path} can be written")]
+
+
+def _permissions(path: Path) -> list[Finding]:
+    wrong = []
+    for file in private_files(path):
+        with contextlib.suppress(OSError):
+            mode = stat.S_IMODE(file.stat().st_mode)
+            if mode & 0o077:
+                what = f"{file} can be read by others ({mode:04o})"
+                wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod 600 {file}"))
+            elif not mode & 0o200:
+                what = f"{file} is read-only ({mode:04o})"
+                wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod 600 {file}"))
+    folder = path.parent
+    with contextlib.suppress(OSError):
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077 and str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""}):
+            what = f"{folder} is open to others ({mode:04o})"
+            wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod 700 {folder}"))
+    return wrong or [Finding(AREA, OK, "the store and its key are yours alone")]
+
+
+def private_files(path: Path) -> list[Path]:
+    """The store's files that nobody else may read."""
+    beside = [Path(f"{path}{end}") for end in ("-wal", "-shm")]
+    return [p for p in (path, *beside, Path(key_file(str(path)))) if p.exists()]
+
+
+def _bounds(path: Path) -> list[Finding]:
+    wal = Path(f"{path}-wal")
+    length = wal.stat().st_size if wal.exists() else 0
+    if length > WAL_BOUND:
+        what = f"the write-ahead log has grown to {size(length)}B: something keeps it from being emptied"
+        return [Finding(AREA, WRONG, what, f"close programs that hold the store open, then {MEND}")]
+    return [Finding(AREA, OK, f"{size(path.stat().st_size)}B, write-ahead log {size(length)}B")]
+
+
+def _sound(path: Path) -> list[Finding]:
+    if path.stat().st_size > _CHECKED_BYTES:
+        return [Finding(AREA, NOTE, "too large for a quick check of its integrity")]
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=2)) as db:
+            said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.Error as error:
+        said = str(error)
+    if said == "ok":
+        return [Finding(AREA, OK, "its integrity is sound")]
+    mend = "export what can be read, move the file away; a new one is made"
+    return [Finding(AREA, WRONG, f"{path} is damaged: {said}", mend)]
+
+
+def dead_sessions(store: Store) -> list[Session]:
+    """Sessions whose process is gone without a word."""
+    now, host = time.time(), os.uname().nodename
+    return [s for s in store.sessions() if liveness(s, now, host) == "lost"]
+
+
+def _dead(store: Store) -> list[Finding]:
+    dead = dead_sessions(store)
+    if not dead:
+        return [Finding(AREA, OK, "no session of a process that is gone")]
+    named = ", ".join(s.session for s in dead[:3]) + (" …" if len(dead) > 3 else "")
+    what = f"{_count(len(dead), 'session')} whose process is gone without an end: {named}"
+    return [Finding(AREA, WRONG, what, MEND)]
+
+
+def orphans(store: Store) -> list[Request]:
+    """Requests that nobody waits for any more: the process is gone or the session has ended."""
+    host = os.uname().nodename
+    ended = {s.session for s in store.sessions() if s.ended}
+    return [
+        r
+        for r in store.requests(pending=True)
+        if r.session in ended
+        or (r.pid and r.host in ("", host) and not alive(r.pid, r.pid_started))
+    ]
+
+
+def _orphans(store: Store) -> list[Finding]:
+    left = orphans(store)
+    if not left:
+        return [Finding(AREA, OK, "no request of a process that is gone")]
+    named = ", ".join(r.request for r in left[:5]) + (" …" if len(left) > 5 else "")
+    what = f"{_count(len(left), 'request')} that nobody waits for any more: {named}"
+    return [Finding(AREA, WRONG, what, MEND)]
+
+
+def _version() -> list[Finding]:
+    version = sqlite3.sqlite_version_info
+    if has_wal_reset_fault(version):
+        what = (
+            f"SQLite {sqlite3.sqlite_version} has the WAL-reset fault: in rare cases a checkpoint "
+            "that meets a write damages the file"
+        )
+        mend = "a Python with SQLite 3.44.6, 3.50.7, 3.51.3 or later does not have it"
+        return [Finding(AREA, NOTE, what, mend)]
+    return [Finding(AREA, OK, f"SQLite {sqlite3.sqlite_version}")]
+
+
+def has_wal_reset_fault(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite can damage a database in WAL mode (https://sqlite.org/wal.html#walresetbug)."""
+    return not any(
+        version >= mended and (version[:2] == mended[:2] or mended == _WAL_RESET_MENDED[-1])
+        for mended in _WAL_RESET_MENDED
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

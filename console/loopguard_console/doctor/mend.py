@@ -1,0 +1,54 @@
+"""What ``doctor --mend`` puts right by itself: nothing that a person would miss."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, private_files
+from loopguard_core import inbox
+from loopguard_core.events import Event
+from loopguard_core.store.paths import default_store
+from loopguard_core.store.sqlite import open_store
+
+
+def mend(place: str) -> Iterator[str]:
+    """Put the store at *place* right; what was done, one line each. Raises ``StoreError``."""
+    path = Path(place)
+    if not path.exists():
+        return
+    yield from _permissions(path)
+    with contextlib.closing(open_store(place, create=False)) as store:
+        for request, resolution in inbox.sweep(store):
+            yield f"{request} is {resolution}"
+        for session in dead_sessions(store):
+            data = {"reason": "its process was gone", "by": inbox.whoami()}
+            store.append(Event("session_end", session.session, ts=time.time(), data=data))
+            yield f"{session.session} has ended"
+    yield from _wal(path)
+
+
+def _permissions(path: Path) -> Iterator[str]:
+    for file in private_files(path):
+        if file.stat().st_mode & 0o777 != 0o600 and file.stat().st_uid == os.getuid():
+            file.chmod(0o600)
+            yield f"{file} is yours alone"
+    folder = path.parent
+    default = str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""})
+    if default and folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+        yield f"{folder} is yours alone"
+
+
+def _wal(path: Path) -> Iterator[str]:
+    wal = Path(f"{path}-wal")
+    if not wal.exists() or wal.stat().st_size <= WAL_BOUND:
+        return
+    with contextlib.closing(sqlite3.connect(path, timeout=5)) as db:
+        busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if not busy:
+        yield "the write-ahead log is empty"
