@@ -99,12 +99,17 @@ class Tail:
 COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
   data, verdict, payload, large"""
 
-# 1 to 16 the columns, 17 the payload's digest, 18 the row before
+# 1 to 16 the columns, 17 the payload's digest, 18 the row before. What must be there already gives a
+# column that may not be empty: VALUES costs a third less than a SELECT with conditions.
+_HERE = "(SELECT ?2 FROM event WHERE id = ?18)"
+_KEPT = "(SELECT ?13 FROM payload WHERE digest = ?17)"
 _AFTER = f"""
 INSERT INTO event ({COLUMNS})
-SELECT {", ".join(f"?{n}" for n in range(1, 17))}, (SELECT id FROM payload WHERE digest = ?17)
-WHERE EXISTS (SELECT 1 FROM event WHERE id = ?18)
-  AND (?17 IS NULL OR EXISTS (SELECT 1 FROM payload WHERE digest = ?17))"""
+VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 17))}, ?17)"""
+_AFTER_LARGE = f"""
+INSERT INTO event ({COLUMNS})
+VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 13))}, {_KEPT}, ?14, ?15, ?16,
+  (SELECT id FROM payload WHERE digest = ?17))"""
 
 
 class Own:
@@ -137,7 +142,9 @@ class Own:
         if expect is not None and expect != before & schema.MASK:
             return 0
         try:
-            key = link.write(_AFTER, (*tail.next(link, event, row), before))
+            columns = tail.next(link, event, row)
+            statement = _AFTER if row.digest is None else _AFTER_LARGE
+            key = link.write(statement, (*columns, before))
         except IntegrityError:
             key = 0
         if not key:
