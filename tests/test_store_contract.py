@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import TYPES, Event
@@ -272,7 +272,7 @@ def test_one_of_many_racing_answers_wins(store: Store) -> None:
     assert sorted(won) == sorted(names)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(plans)
 def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
     """Whatever is appended, both engines answer every question alike."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event, dump
@@ -139,6 +139,7 @@ def test_a_pattern_that_is_none_is_said_with_its_text() -> None:
         Redaction(patterns=["(["])
 
 
+@settings(deadline=None)
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda v: st.dictionaries(st.text(), v)))
 def test_what_comes_out_is_always_json(value: object) -> None:
     for text in (dump(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))):
@@ -152,6 +153,7 @@ def test_what_comes_out_is_json_whatever_a_name_holds(name: str, value: object) 
         json.loads(Redactor(b"k")(text))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="paswordtoken_KEY-=:\"'\\ {}[],.@/1sk\n", max_size=80))
 def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
     whole = json.dumps({"a": text, "token": text, "b": [text]})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EVENT = f"""
 INSERT INTO event ({tails.COLUMNS})
-VALUES ({", ".join("?" * 16)}, (SELECT id FROM payload WHERE digest = ?))"""
+VALUES ({", ".join("?" * 15)}, (SELECT id FROM payload WHERE digest = ?))"""
 _PAYLOAD = "INSERT OR IGNORE INTO payload (digest, text) VALUES (?, ?)"
 
 

@@ -52,7 +52,7 @@ def size(link: Link, session: str | None) -> int:
     else:
         found = link.rows(
             f"""SELECT count(*) * 60 + sum(length(coalesce(data, '')) + length(coalesce(payload, ''))
-                  + length(coalesce(verdict, '')) + length(coalesce(call, '')) * 2)
+                  + length(coalesce(call, '')) * 2)
                   + (SELECT coalesce(sum(length(text)), 0) FROM payload WHERE id IN
                      (SELECT large FROM event WHERE id {schema.OF_SESSION}))
                 FROM session AS s JOIN event AS e ON e.id {schema.OF_SESSION} WHERE s.name = ?""",

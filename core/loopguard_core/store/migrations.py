@@ -45,7 +45,6 @@ CREATE TABLE event (
   mark INTEGER,
   ended INTEGER NOT NULL,
   data TEXT,
-  verdict TEXT,
   large INTEGER,
   payload TEXT
 );
@@ -83,8 +82,8 @@ SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.t
   json_extract({_PAYLOAD.format("c")}, '$.args') AS args,
   coalesce(json_extract(e.data, '$.outcome'), 'pending') AS outcome,
   {_WORD.format("max(coalesce(c.tier, 0), coalesce(e.tier, 0))")} AS tier,
-  json_extract(c.verdict, '$.count') AS count,
-  coalesce(json_extract(e.verdict, '$.reason'), json_extract(c.verdict, '$.reason')) AS reason,
+  json_extract(c.data, '$.verdict.count') AS count,
+  coalesce(json_extract(e.data, '$.verdict.reason'), json_extract(c.data, '$.verdict.reason')) AS reason,
   json_extract(e.data, '$.duration') AS seconds,
   json_extract({_PAYLOAD.format("e")}, '$.result') AS result,
   c.call AS call

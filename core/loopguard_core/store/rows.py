@@ -34,6 +34,8 @@ _HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cu
     "guessed",
 }
 
+_JUDGED = {*_HARMLESS, "verdict"}
+
 _MARKS = {
     **dict.fromkeys(STANDING, schema.STANDING),
     "session_start": schema.START,
@@ -73,7 +75,7 @@ def from_text(text: str) -> Any:
 class Row:
     """The columns of one event that its writer knows."""
 
-    __slots__ = ("call", "data", "digest", "mark", "payload", "request", "tier", "tool", "verdict")
+    __slots__ = ("call", "data", "digest", "mark", "payload", "request", "tier", "tool")
 
     def __init__(self) -> None:
         self.call: str | None = None
@@ -82,7 +84,6 @@ class Row:
         self.tier: int | None = None
         self.mark: int | None = None
         self.data: str | None = None
-        self.verdict: str | None = None
         self.payload: str | None = None
         self.digest: bytes | None = None
 
@@ -132,15 +133,12 @@ def pack(
     elif kind in OF_REQUEST:
         row.request = _take(rest, "request")
     hidden = False
-    verdict = rest.pop("verdict", None)
-    if verdict is not None:
-        text = row.verdict = to_json(verdict)
-        if kind in OF_CALL and isinstance(verdict, dict):
-            row.tier = TIERS.get(str(verdict.get("tier")), row.tier)
-        # A policy sees digests only; another guard's words may quote anything.
-        if redactor is not None and (kind not in OF_CALL or '"source"' in text):
-            row.verdict = redactor(text)
-            hidden = row.verdict is not text
+    harmless = _HARMLESS
+    verdict = rest.get("verdict")
+    if verdict is not None and kind in OF_CALL and isinstance(verdict, dict):
+        row.tier = TIERS.get(str(verdict.get("tier")), 0)
+        if "source" not in verdict:  # a policy sees digests only; another guard may quote anything
+            harmless = _JUDGED
     heavy = {n: rest.pop(n) for n in HEAVY if n in rest}
     if heavy:
         text = "" if never else to_json(heavy)
@@ -159,7 +157,7 @@ def pack(
             row.digest = content_digest(row.payload)
     if rest or hidden:
         text = clean = to_json(rest)
-        if redactor is not None and not rest.keys() <= _HARMLESS:
+        if redactor is not None and not rest.keys() <= harmless:
             clean = redactor(text)
         if hidden or clean is not text:
             clean = to_json({**from_text(clean), "redacted": True})
@@ -218,7 +216,6 @@ def unpack(
     request: str | None,
     tool: str | None,
     rest: str | None,
-    verdict: str | None = None,
     payload: str | None = None,
 ) -> Event:
     """The event of a row."""
@@ -230,8 +227,6 @@ def unpack(
         data["request"] = request
     if tool is not None and "tool" not in data:
         data["tool"] = tool
-    if verdict is not None:
-        data["verdict"] = from_text(verdict)
     if payload is not None:
         data.update(from_text(payload))
     return Event(kind, session, seq=seq, ts=ts, data=data)

@@ -116,7 +116,7 @@ class SqliteStore(Store):
         values: tuple[Any, ...] = (
             *(session, expect, event.ts, kind if kind in TYPES else rows.column(kind)),
             *(row.call, row.request, row.tool, row.tier, row.mark),
-            *(row.data, row.verdict, row.payload),
+            *(row.data, row.payload),
         )
         statements = sql.APPEND
         if row.digest is not None:
@@ -131,7 +131,7 @@ class SqliteStore(Store):
 
     def _insert_anew(self, statement: str, values: tuple[Any, ...], digest: bytes | None) -> int:
         """The insert wrote nothing: its session or payload is not there yet, or others wrote."""
-        session, expect, payload = values[0], values[1], values[11]
+        session, expect, payload = values[0], values[1], values[10]
         last = self.last(session)
         if expect is not None and expect != last:
             raise Stale

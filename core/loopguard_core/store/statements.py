@@ -6,10 +6,10 @@ from loopguard_core.store import schema
 
 SID = "(SELECT id FROM session WHERE name = ?)"
 
-# 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data, 11 verdict,
-# 12 payload, 13 its digest
+# 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data,
+# 11 payload, 12 its digest
 _COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
-  data, verdict, large, payload"""
+  data, large, payload"""
 _PLAIN = {
     "tier": "?8",
     "calls": "coalesce(p.calls, 0)",
@@ -40,12 +40,12 @@ _KINDS = {
 def _append(kind: str, large: bool) -> str:
     """The statement that appends an event of *kind*, its payload elsewhere if *large*."""
     part = {**_PLAIN, **_KINDS.get(kind, {})}
-    stored = "(SELECT id FROM payload WHERE digest = ?13)"
+    stored = "(SELECT id FROM payload WHERE digest = ?12)"
     return f"""
 INSERT INTO event ({_COLUMNS})
 SELECT coalesce(p.id, s.id << {schema.SHIFT}) + 1, s.id, ?3, ?4, ?5, ?6, ?7, {part["tier"]},
   {part["calls"]}, max(coalesce(p.worst, 0), coalesce({part["tier"]}, 0)), {part["level"]},
-  {part["mark"]}, {part["ended"]}, ?10, ?11, {f"{stored}, NULL" if large else "NULL, ?12"}
+  {part["mark"]}, {part["ended"]}, ?10, {f"{stored}, NULL" if large else "NULL, ?11"}
 FROM session AS s LEFT JOIN event AS p ON p.id = {schema.LAST} {part["begun"]}
 WHERE s.name = ?1 AND (?2 IS NULL OR coalesce(p.id & {schema.MASK}, 0) = ?2)
   {f"AND {stored} IS NOT NULL" if large else ""}"""
@@ -55,7 +55,7 @@ APPEND = {kind: _append(kind, False) for kind in ("", *_KINDS)}
 APPEND_LARGE = {kind: _append(kind, True) for kind in ("", *_KINDS)}
 
 _PAYLOAD = "coalesce(e.payload, (SELECT text FROM payload WHERE id = e.large))"
-LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data, e.verdict"
+LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
 FULL = f"{LEAN}, {_PAYLOAD}"
 
 SESSIONS = f"""

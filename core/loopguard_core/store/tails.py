@@ -81,7 +81,6 @@ class Tail:
             mark,
             self.ended,
             row.data,
-            row.verdict,
             row.payload if row.digest is None else None,
             row.digest,
         )
@@ -97,19 +96,19 @@ class Tail:
 
 #: The columns of a row; the last is given as a digest.
 COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
-  data, verdict, payload, large"""
+  data, payload, large"""
 
-# 1 to 16 the columns, 17 the payload's digest, 18 the row before. What must be there already gives a
+# 1 to 15 the columns, 16 the payload's digest, 17 the row before. What must be there already gives a
 # column that may not be empty: VALUES costs a third less than a SELECT with conditions.
-_HERE = "(SELECT ?2 FROM event WHERE id = ?18)"
-_KEPT = "(SELECT ?13 FROM payload WHERE digest = ?17)"
+_HERE = "(SELECT ?2 FROM event WHERE id = ?17)"
+_KEPT = "(SELECT ?13 FROM payload WHERE digest = ?16)"
 _AFTER = f"""
 INSERT INTO event ({COLUMNS})
-VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 17))}, ?17)"""
+VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 17))})"""
 _AFTER_LARGE = f"""
 INSERT INTO event ({COLUMNS})
-VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 13))}, {_KEPT}, ?14, ?15, ?16,
-  (SELECT id FROM payload WHERE digest = ?17))"""
+VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 13))}, {_KEPT}, ?14, ?15,
+  (SELECT id FROM payload WHERE digest = ?16))"""
 
 
 class Own:
@@ -144,13 +143,12 @@ class Own:
         try:
             columns = tail.next(link, event, row)
             statement = _AFTER if row.digest is None else _AFTER_LARGE
-            key = link.write(statement, (*columns, before))
+            return link.insert(statement, (*columns, before))
         except IntegrityError:
-            key = 0
-        if not key:
             self._tail = None
-            self._trust = _DISTRUST
-        return key
+            if row.digest is None:  # else it is rather the payload that is new
+                self._trust = _DISTRUST
+            return 0
 
     def appended(self, link: Link, session: str) -> None:
         """The general statement appended an event: after a few of them, the next may be ours."""
