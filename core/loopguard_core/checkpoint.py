@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
 
 _SEAL = 16
-_FORMAT = 1
+_FORMAT = 2
 _STALE = 2 * 86_400.0
 
 
@@ -76,7 +76,7 @@ class Checkpoint:
             return
         try:
             body = marshal.dumps((self._bound(guard), seq, there[0].ts, guard.dump()))
-        except (Unfreezable, ValueError):
+        except (Unfreezable, AttributeError, TypeError, ValueError):
             return  # a policy with a state of its own kind is folded each time
         self.seq = seq
         self._write(self._seal(body) + body)

@@ -6,7 +6,6 @@ it, and none of their code runs: their attributes are set as they were.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from enum import IntEnum
 
@@ -14,8 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PLAIN = (str, int, float, bool, type(None), bytes)
+_PLAIN = frozenset((str, int, float, bool, type(None), bytes))
 _PACKAGE = "loopguard_core."
+_classes: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
 
 class Unfreezable(Exception):
@@ -31,33 +31,28 @@ def freeze(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is dict:
-        return {key: freeze(item) for key, item in value.items()}
-    if kind is tuple:
-        return tuple([freeze(item) for item in value])
-    if kind is list:
-        return [freeze(item) for item in value]
-    if kind is set or kind is frozenset:
-        return kind([freeze(item) for item in value])
+        return {k: v if type(v) in _PLAIN else freeze(v) for k, v in value.items()}
+    if kind is tuple or kind is list or kind is set or kind is frozenset:
+        return kind([v if type(v) in _PLAIN else freeze(v) for v in value])
     if kind is deque:
         return (..., "deque", value.maxlen, [freeze(item) for item in value])
-    if not kind.__module__.startswith(_PACKAGE):
-        raise Unfreezable(f"{kind.__module__}.{kind.__qualname__}")
     name = f"{kind.__module__}:{kind.__qualname__}"
+    if not name.startswith(_PACKAGE):
+        raise Unfreezable(name)
     if isinstance(value, IntEnum):
         return (..., name, int(value))
+    slots = _class(name)[1]
+    if slots:
+        return (..., name, tuple([freeze(getattr(value, slot)) for slot in slots]))
     return (..., name, attributes(value))
 
 
 def attributes(value: Any, *, private: bool = False) -> dict[str, Any]:
     """The frozen attributes of an object; with *private* only those that begin with an underscore."""
-    names = [*getattr(value, "__dict__", ())]
-    for base in type(value).__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        names += [slots] if isinstance(slots, str) else slots
     return {
-        name: freeze(getattr(value, name))
-        for name in names
-        if hasattr(value, name) and (name.startswith("_") or not private)
+        name: freeze(item)
+        for name, item in vars(value).items()
+        if name.startswith("_") or not private
     }
 
 
@@ -67,22 +62,26 @@ def thaw(frozen: Any) -> Any:
     if kind in _PLAIN:
         return frozen
     if kind is dict:
-        return {key: thaw(item) for key, item in frozen.items()}
-    if kind is list:
-        return [thaw(item) for item in frozen]
-    if kind is set or kind is frozenset:
-        return kind([thaw(item) for item in frozen])
-    if kind is not tuple:
-        raise Unfreezable(kind.__qualname__)
-    if frozen[:1] != (...,):
-        return tuple([thaw(item) for item in frozen])
-    if frozen[1] == "deque":
-        return deque([thaw(item) for item in frozen[3]], frozen[2])
-    made = _class(frozen[1])
+        return {k: v if type(v) in _PLAIN else thaw(v) for k, v in frozen.items()}
+    if kind is tuple and frozen[:1] == (...,):
+        return _object(*frozen[1:])
+    if kind is tuple or kind is list or kind is set or kind is frozenset:
+        return kind([v if type(v) in _PLAIN else thaw(v) for v in frozen])
+    raise Unfreezable(kind.__qualname__)
+
+
+def _object(name: str, state: Any, items: Any = ()) -> Any:
+    if name == "deque":
+        return deque([thaw(item) for item in items], state)
+    made, slots = _class(name)
     if issubclass(made, IntEnum):
-        return made(frozen[2])
+        return made(state)
     value = made.__new__(made)
-    set_attributes(value, frozen[2])
+    if slots:
+        for slot, item in zip(slots, state, strict=True):
+            setattr(value, slot, item if type(item) in _PLAIN else thaw(item))
+    else:
+        set_attributes(value, state)
     return value
 
 
@@ -92,12 +91,21 @@ def set_attributes(value: Any, frozen: dict[str, Any]) -> None:
         setattr(value, name, thaw(item))
 
 
-def _class(name: str) -> Any:
+def _class(name: str) -> tuple[Any, tuple[str, ...]]:
+    """A class of ours by its name, and its slots where all of its state is in them."""
+    known = _classes.get(name)
+    if known is not None:
+        return known
     module, _, qualname = name.partition(":")
-    found = sys.modules.get(module) if module.startswith(_PACKAGE) else None
-    if found is None and module.startswith(_PACKAGE):
-        found = __import__(module, fromlist=("",))
-    kind = getattr(found, qualname, None)
-    if not isinstance(kind, type):
+    kind = None
+    if module.startswith(_PACKAGE):
+        kind = getattr(__import__(module, fromlist=("",)), qualname, None)
+    if not isinstance(kind, type) or kind.__module__ != module:
         raise Unfreezable(name)
-    return kind
+    slots: list[str] = []
+    if not kind.__dictoffset__:
+        for base in kind.__mro__:
+            own = base.__dict__.get("__slots__", ())
+            slots += [own] if isinstance(own, str) else own
+    found = _classes[name] = (kind, tuple(slots))
+    return found
