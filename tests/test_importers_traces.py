@@ -136,3 +136,30 @@ def test_langfuse_spans_of_frameworks_name_their_tool_in_attributes(tmp_path: Pa
     assert calls(events)[-1] == ("joke", {"topic": "x"}, "ok")
     assert ends(events)["o7"].data["result"] == "ha"
     assert texts(events) == ["tell"]
+
+
+def test_inspect_logs_before_spans_nest_events_and_keep_texts_in_a_transcript(
+    tmp_path: Path,
+) -> None:
+    document = json.loads((DATA / "inspect.json").read_text())
+    sample = document["samples"][0]
+    events = [e for e in sample.pop("events") if e["event"] in ("model", "tool", "approval")]
+    inner = [e for e in events if e["span_id"] == "s3"]
+    outer = [e for e in events if e["span_id"] != "s3"]
+    next(e for e in outer if e.get("function") == "helper")["events"] = inner
+    text = json.dumps({"events": [{"event": "subtask", "events": outer}], "content": {"h1": "T"}})
+    sample["transcript"] = json.loads(text.replace("attachment://", "tc://"))
+    del sample["attachments"]
+    document["samples"] = [sample]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(document))
+    (_, main), (child, inside) = opened(path)
+    assert [(t, o) for t, _, o in calls(main)] == [
+        ("read", "error"),
+        ("bash", "ok"),
+        ("bash", "denied"),
+        ("helper", "ok"),
+    ]
+    assert calls(main)[0][1] == {"path": "T"}
+    assert calls(inside) == [("read", {"path": "b"}, "ok")]
+    assert child.part.startswith("one/")

@@ -152,8 +152,12 @@ def _step(track: Track, step: dict[str, Any], number: int, child: bool) -> Itera
         content = result_of(result.get("content"))
         said = text_of(content)
         failed = bool(exit_code(said)) or bool(_FAILED.match(said))
-        more = {}
+        extra = obj(result.get("extra"))
+        more: dict[str, Any] = {"guessed": True}
+        if "success" in extra or "is_error" in extra:  # a producer that says more than the format
+            failed = extra.get("success") is False or extra.get("is_error") is True
+            more = {}
         if result.get("subagent_trajectory_ref"):
             more["subagents"] = result["subagent_trajectory_ref"]
         outcome = "error" if failed else "ok"
-        yield from track.end(answered, outcome, ts=ts, result=content, guessed=True, **more)
+        yield from track.end(answered, outcome, ts=ts, result=content, **more)

@@ -6,14 +6,9 @@ a tool call is a session of its own.
 
 from __future__ import annotations
 
-import struct
-import zipfile
-
-from loopguard_core.events import load
 from loopguard_core.importers.base import (
     Closed,
     Importer,
-    Unreadable,
     array,
     obj,
     result_of,
@@ -22,22 +17,22 @@ from loopguard_core.importers.base import (
     when,
 )
 from loopguard_core.importers.chat import Chat
-from loopguard_core.importers.compressed import zstandard
+from loopguard_core.importers.inspect_archive import read_archive
 from loopguard_core.importers.reading import foreign
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO, Any
+    from typing import Any
 
     from loopguard_core.events import Event
     from loopguard_core.importers.base import Report
     from loopguard_core.importers.head import Head
     from loopguard_core.importers.source import Source
 
-_ZSTD = 93
-_ATTACHMENT = "attachment://"
+#: how references to large texts begin; the second until early 2025
+_REFERENCES = ("attachment://", "tc://")
 _REFUSALS = {"reject": "block", "terminate": "halt"}
 
 
@@ -57,7 +52,7 @@ class Inspect(Importer):
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         if source.head.kind == "zip":
-            header, samples = _archive(source, report)
+            header, samples = read_archive(source, report)
         else:
             document = obj(source.document())
             header = document
@@ -74,47 +69,19 @@ class Inspect(Importer):
             report.note("the log holds no samples")
 
 
-def _archive(source: Source, report: Report) -> tuple[dict[str, Any], Iterator[Any]]:
-    stream = source.seekable()
-    try:
-        archive = zipfile.ZipFile(stream)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        raise Unreadable(f"{source.place}: a zip archive that is damaged or cut off") from None
-    names = [i for i in archive.infolist() if i.filename.startswith("samples/")]
-    headers = [
-        i for i in archive.infolist() if i.filename in ("header.json", "_journal/start.json")
-    ]
-    if not names and not headers:
-        raise Unreadable(f"{source.place}: a zip archive, but not an Inspect log")
-    header: dict[str, Any] = {}
-    for info in sorted(headers, key=lambda i: i.filename != "header.json")[:1]:
-        header = obj(_member(archive, info, stream, source.place, report))
-    return header, (_member(archive, info, stream, source.place, report) for info in names)
+def _tells_of_tools(events: list[dict[str, Any]]) -> bool:
+    """True where a tool's event is among them, or inside a subtask."""
+    return any(
+        e.get("event") == "tool"
+        or (e.get("event") == "subtask" and _tells_of_tools(list(map(obj, array(e.get("events"))))))
+        for e in events
+    )
 
 
-def _member(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, stream: IO[bytes], place: str, report: Report
-) -> Any:
-    """The JSON in a member of the archive; {} where it is damaged, which is counted."""
-    try:
-        raw = (
-            _zstd_member(info, stream, place) if info.compress_type == _ZSTD else archive.read(info)
-        )
-        return load(raw)
-    except Unreadable:
-        raise
-    except Exception as error:  # noqa: BLE001 - zip and zstandard each have their own
-        report.bad(0, f"{info.filename}: {error}")
-        return None
-
-
-def _zstd_member(info: zipfile.ZipInfo, stream: IO[bytes], place: str) -> bytes:
-    """What Python's zipfile cannot read before 3.14: the member's data follow its local header."""
-    decompressor = zstandard(place)()
-    stream.seek(info.header_offset)
-    name, extra = struct.unpack("<26xHH", stream.read(30))
-    stream.seek(name + extra, 1)
-    return bytes(decompressor.decompress(stream.read(info.compress_size)))
+def _error(message: dict[str, Any]) -> object:
+    """A tool message's error; logs of 2024 have it as a text."""
+    older = message.get("tool_error")
+    return message.get("error") or ({"message": older} if isinstance(older, str) else older)
 
 
 class _Sample:
@@ -130,8 +97,11 @@ class _Sample:
         epoch = sample.get("epoch")
         self.part = own if epoch in (None, 1) else f"{own}_epoch_{epoch}"
         self._session = f"{run}/{self.part}"
-        self._attachments = obj(sample.get("attachments"))
-        self._events = [e for e in map(obj, array(sample.get("events"))) if e]
+        older = obj(sample.get("transcript"))
+        self._attachments = obj(sample.get("attachments")) or obj(older.get("content"))
+        self._events = [
+            e for e in map(obj, array(sample.get("events") or older.get("events"))) if e
+        ]
         self._tracks: dict[str, Track] = {}
         self._spans = {
             string(e.get("id")): e for e in self._events if e.get("event") == "span_begin"
@@ -143,8 +113,7 @@ class _Sample:
         yield from before
         for message in self._first_messages():
             yield track.event("user_message", text=text_of(self._whole(message)))
-        known = [e for e in self._events if e.get("event") in ("tool", "model")]
-        if any(e.get("event") == "tool" for e in known) or not self._sample.get("messages"):
+        if _tells_of_tools(self._events) or not self._sample.get("messages"):
             for event in self._events:
                 yield from self._event(event)
         else:
@@ -194,17 +163,24 @@ class _Sample:
 
     # -- from events -----------------------------------------------------------------------------
 
-    def _event(self, event: dict[str, Any]) -> Iterator[Event]:
+    def _event(self, event: dict[str, Any], inside: str = "") -> Iterator[Event]:
+        """*inside*: the tool call whose own events these are, as logs before spans nest them."""
         kind = event.get("event")
+        nested = [e for e in map(obj, array(event.get("events"))) if e]
         if kind == "model":
-            yield from self._model(event)
+            yield from self._model(event, inside)
         elif kind == "tool":
-            yield from self._tool(event)
+            yield from self._tool(event, inside, nested)
         elif kind == "approval":
             self._approval(event)
+        elif kind == "subtask":
+            for inner in nested:
+                yield from self._event(inner, inside)
 
-    def _agent(self, event: dict[str, Any]) -> str:
+    def _agent(self, event: dict[str, Any], inside: str) -> str:
         """The agent span in which an event lies, where a tool call contains that span; else empty."""
+        if inside:
+            return inside
         span = string(event.get("span_id"))
         agent, seen = "", 0
         while span in self._spans and seen < 100:
@@ -216,9 +192,9 @@ class _Sample:
             span, seen = string(begun.get("parent_id")), seen + 1
         return ""
 
-    def _model(self, event: dict[str, Any]) -> Iterator[Event]:
+    def _model(self, event: dict[str, Any], inside: str) -> Iterator[Event]:
         ts = when(event.get("completed") or event.get("timestamp"))
-        track, before = self._open(self._agent(event), ts)
+        track, before = self._open(self._agent(event, inside), ts)
         yield from before
         choice = obj(next(iter(array(obj(event.get("output")).get("choices"))), None))
         message = obj(choice.get("message"))
@@ -234,9 +210,11 @@ class _Sample:
                 ts=ts,
             )
 
-    def _tool(self, event: dict[str, Any]) -> Iterator[Event]:
+    def _tool(
+        self, event: dict[str, Any], inside: str, nested: list[dict[str, Any]]
+    ) -> Iterator[Event]:
         ts = when(event.get("timestamp"))
-        track, before = self._open(self._agent(event), ts)
+        track, before = self._open(self._agent(event, inside), ts)
         yield from before
         call = string(event.get("id"))
         if not track.is_open(call):
@@ -247,6 +225,8 @@ class _Sample:
                 message=string(event.get("message_id")),
                 ts=ts,
             )
+        for inner in nested:
+            yield from self._event(inner, call)
         if event.get("pending"):
             return
         ended = when(event.get("completed"))
@@ -290,15 +270,15 @@ class _Sample:
             yield from chat.message(self._whole(message), number)
 
     def _judge(self, result: object, message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        outcome, more = self._outcome("", result, message.get("error"))
+        outcome, more = self._outcome("", result, _error(message))
         more.pop("result")
         return outcome, more
 
     def _whole(self, value: Any, depth: int = 0) -> Any:
         """*value* with attachments put back where references to them stand."""
         if isinstance(value, str):
-            if value.startswith(_ATTACHMENT):
-                return self._attachments.get(value.removeprefix(_ATTACHMENT), value)
+            if value.startswith(_REFERENCES):
+                return self._attachments.get(value.partition("://")[2], value)
             return value
         if not self._attachments or depth > 50:
             return value
