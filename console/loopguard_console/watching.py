@@ -151,6 +151,10 @@ class Watcher:
                 News("verdict", path, watched.session, watched.start, event, verdict=verdict)
             )
 
+    def fail(self, path: Path, why: str) -> None:
+        """A transcript cannot be read any further."""
+        self._told(News("failed", path, why=f"{path}: {why}"))
+
     def _told(self, news: News) -> None:
         with self._turn:
             self._tell(news)
@@ -194,11 +198,14 @@ class _Following:
     def _run(self) -> None:
         met: set[str] = set()
         try:
-            for event in Stream(self._tail, self._importer):
+            stream = Stream(self._tail, self._importer)
+            for event in stream:
                 if event.session not in met:
                     met.add(event.session)
                     self._watcher.again([event.session])
                 self._watcher.take(self._path, event)
+            if not self._tail.closed:
+                self._watcher.fail(self._path, "; ".join(stream.report.notes))
         except StoreError:
             pass  # kept by the watcher, which ends
         finally:

@@ -85,6 +85,8 @@ def wire(argv: Sequence[str], place: Place) -> Wired:
             left_out=f"{name} is no agent that can be connected from outside; "
             "it is guarded if it uses the shim or an MCP proxy",
         )
+    if _connected(agent, place):
+        return Wired(list(argv), agent=agent)
     if agent not in _WIRES:
         return Wired(
             list(argv),
@@ -92,11 +94,7 @@ def wire(argv: Sequence[str], place: Place) -> Wired:
             left_out=f"{agent} reads its hooks from its own configuration alone and goes unguarded "
             f"(to guard it: loopguard-console install {agent}; to only watch it: loopguard-console watch)",
         )
-    if _connected(agent, place):
-        return Wired(list(argv), agent=agent)
-    found = installer(agent)
-    assert isinstance(found, HooksJson)
-    return _WIRES[agent](list(argv), at, found.groups(place))
+    return _WIRES[agent](list(argv), at, place)
 
 
 def _connected(agent: str, place: Place) -> bool:
@@ -117,7 +115,14 @@ def _connected(agent: str, place: Place) -> bool:
 Groups = Mapping[str, dict[str, Any]]
 
 
-def _claude_code(argv: list[str], at: int, groups: Groups) -> Wired:
+def _groups(agent: str, place: Place) -> Groups:
+    """Event -> our group for it, as it would be installed."""
+    found = installer(agent)
+    assert isinstance(found, HooksJson)
+    return found.groups(place)
+
+
+def _claude_code(argv: list[str], at: int, place: Place) -> Wired:
     """``--settings``, beside whatever settings the person gives."""
     given, rest = _take_option(argv[at + 1 :], "--settings")
     settings = _settings_given(given)
@@ -127,7 +132,7 @@ def _claude_code(argv: list[str], at: int, groups: Groups) -> Wired:
             agent="claude-code",
             left_out=f"claude goes unguarded: its --settings {given} cannot be read",
         )
-    merged = json.dumps(_with_hooks(settings, groups))
+    merged = json.dumps(_with_hooks(settings, _groups("claude-code", place)))
     return Wired([*argv[: at + 1], "--settings", merged, *rest], agent="claude-code")
 
 
@@ -168,11 +173,11 @@ def _with_hooks(settings: Mapping[str, Any], groups: Groups) -> dict[str, Any]:
     return {**settings, "hooks": hooks}
 
 
-def _codex(argv: list[str], at: int, groups: Groups) -> Wired:
+def _codex(argv: list[str], at: int, place: Place) -> Wired:
     """``-c`` overrides. Codex runs only hooks that a person trusts; whoever starts this trusts ours."""
     options: list[str] = []
     trusted: dict[str, Any] = {}
-    for event, group in groups.items():
+    for event, group in _groups("codex", place).items():
         options += ["-c", f"hooks.{event}={_toml([group])}"]
         label = "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")
         key = f"/<session-flags>/config.toml:{label}:0:0"
@@ -199,9 +204,12 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _copilot(argv: list[str], at: int, groups: Groups) -> Wired:
+def _copilot(argv: list[str], at: int, place: Place) -> Wired:
     """A plugin that is loaded for this run."""
-    hooks = {"version": 1, "hooks": {event: [group] for event, group in groups.items()}}
+    hooks = {
+        "version": 1,
+        "hooks": {event: [group] for event, group in _groups("copilot", place).items()},
+    }
     about = {
         "name": "loopguard",
         "version": "1.0.0",
@@ -213,7 +221,7 @@ def _copilot(argv: list[str], at: int, groups: Groups) -> Wired:
     return Wired([*argv[: at + 1], *options, *argv[at + 1 :]], agent="copilot")
 
 
-_WIRES: dict[str, Callable[[list[str], int, Groups], Wired]] = {
+_WIRES: dict[str, Callable[[list[str], int, Place], Wired]] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "copilot": _copilot,

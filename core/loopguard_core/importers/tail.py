@@ -46,7 +46,7 @@ class Tail(Source):
         self._read = 0
         self._rest = b""
         self._more = threading.Event()
-        self._closed = False
+        self.closed = False
 
     # -- for whoever watches the file --------------------------------------------------------------
 
@@ -56,7 +56,7 @@ class Tail(Source):
 
     def close(self) -> None:
         """Let the reader come to its end."""
-        self._closed = True
+        self.closed = True
         self._more.set()
 
     @property
@@ -74,7 +74,7 @@ class Tail(Source):
         try:
             while True:
                 yield from self._new_lines()
-                if self._closed:
+                if self.closed:
                     return
                 self._at_end()
                 self._more.wait()
