@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import multiprocessing.connection
 import os
 import resource
 import socket
@@ -28,6 +29,7 @@ from pathlib import Path
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.live import LiveSession
+from loopguard_core.shim import LoopGuard
 from loopguard_core.store.sqlite import open_store
 
 PACE = 0.002
@@ -80,12 +82,12 @@ def bare(folder: Path, sizes: tuple[int, int], times: int, pace: float) -> list[
 
 
 def guarded(folder: Path, policy: str, times: int, pace: float) -> list[float]:
-    config = Config({"policy": policy, "store": str(folder / "events.db")})
-    with LiveSession(config, f"bench-{time.time_ns()}", say=lambda line: None) as live:
+    place = str(folder / "events.db")
+    with LoopGuard("bench", policy=policy, store=open_store(place), say=lambda line: None) as guard:
 
         def act(n: int) -> None:
             args, result = payload(n)
-            live.after(live.before("search", args), result)
+            guard.after_call(guard.before_call("search", args), result)
 
         return timed(act, times, pace)
 
@@ -94,10 +96,12 @@ def sizes(folder: Path) -> tuple[int, int]:
     """Bytes of the two events of a call as they stand in the store."""
     store = open_store(str(folder / "events.db"))
     events = store.read(store.sessions()[0].session)
-    return tuple(
-        int(statistics.median(len(json.dumps(e.to_json())) for e in events if e.type == kind))
-        for kind in ("call_start", "call_end")
-    )
+
+    def usual(kind: str) -> int:
+        found = [len(json.dumps(e.to_json())) for e in events if e.type == kind]
+        return int(statistics.median(found))
+
+    return usual("call_start"), usual("call_end")
 
 
 def answer(folder: str, times: int, gate: multiprocessing.connection.Connection) -> None:
