@@ -133,6 +133,8 @@ class Controls:
     ) -> Grant | Halt | Denial | Breakpoint | None:
         """The latest instruction that covers a call, or None. *hit*: the breakpoint it meets."""
         found: Grant | Halt | Denial | Breakpoint | None = self.halt
+        if not (self.grants or self.denials or self.breakpoints):
+            return found
         for said in (
             self.denials.get(signature),
             self.breakpoints.get(hit),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from loopguard_core.verdict import Count
 
 MODES = ("observe", "ask", "enforce")
+#: signatures of a turn whose last result is known to a grant "until the result changes"
+_REMEMBERED = 4096
 
 
 class _Open:
@@ -142,7 +144,7 @@ class Guard:
 
     def peer_message(self, agent: str = "") -> str:
         """The message of a call of *agent* that is still open, for hosts that do not name messages."""
-        for open_call in reversed(self._open.values()):
+        for open_call in reversed(self._open.values()) if self._open else ():
             if open_call.call.agent == agent:
                 return open_call.call.message
         return ""
@@ -376,7 +378,10 @@ class Guard:
     def _answered(self, opened: _Open, outcome: Outcome) -> None:
         signature = opened.ruling.verdict.signature
         digest = str(outcome.records.get(EXACT, {}).get("r", ""))
-        self._results[signature] = digest
+        results = self._results
+        results[signature] = digest
+        if len(results) > _REMEMBERED:
+            del results[next(iter(results))]
         if opened.ruling.cause == "grant":
             grant = self.controls.find(opened.ruling.ref)
             if grant is not None:
