@@ -156,6 +156,8 @@ class Folding:
     def _tail_line(self, segment: int, offset: int) -> Line:
         start, length = self._start[segment], self._length[segment]
         hidden = max(0, length - LIVE_TAIL)
+        if hidden == 1:  # a fold of one call would save no line
+            return Line(start + offset, start + offset, 1, -1, segment, False, False)
         if hidden and offset == 0:
             period = self._period[segment]
             return Line(start, start + hidden - 1, period, -1, segment, True, False)

@@ -23,6 +23,7 @@ _GIVES_UP_AFTER = 3
 _TRIES_AFTER_HALT = 6
 _HALTED_PAUSE = 4.0
 _SHOWN = 90
+_TOOL_TAKES = 0.2
 
 
 class Agent:
@@ -63,6 +64,7 @@ class Agent:
             _say(f"refused  {shown}  {decision.message.partition('. ')[2][:_SHOWN]}…")
             return decision
         self.ran += 1
+        self._pause(_TOOL_TAKES)
         answer = self.guard.after_call(decision, step.result, outcome="ok" if step.ok else "error")
         advised = answer != step.result
         tier = "warned   " if advised or decision.tier >= Tier.WARN else "ran      "
