@@ -106,3 +106,23 @@ def test_each_session_can_be_read_in_any_order() -> None:
     forwards = {r.session: [encode(e) for e in events] for r, events in opened("ours.jsonl")}
     assert backwards == forwards
     assert json.loads(backwards["b"][0])["session"] == "b"
+
+
+def test_a_file_that_has_only_begun_is_no_error_but_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "begun.jsonl"
+    path.write_bytes(b'{"type":"sess')
+    skipped: list[str] = []
+    assert list(open_recordings(path, skipped=skipped)) == []
+    assert "no session" in skipped[0]
+
+
+def test_folders_that_may_not_be_looked_into_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes((DATA / "ours.jsonl").read_bytes())
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    try:
+        assert [r.session for r in open_recordings(tmp_path)] == ["a", "b"]
+    finally:
+        closed.chmod(0o700)

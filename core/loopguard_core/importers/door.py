@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from glob import glob, has_magic
 from pathlib import Path
@@ -77,7 +78,7 @@ def open_recordings(
     """
     files = find_files(path)
     if files is None:
-        yield from _of_stream(open_stream(path, format=format))
+        yield from _of_stream(open_stream(path, format=format), skipped)
         return
     opened = False
     for file in files:
@@ -88,7 +89,7 @@ def open_recordings(
                 skipped.append(str(error))
             continue
         opened = True
-        yield from _of_stream(stream)
+        yield from _of_stream(stream, skipped)
     if not opened:
         raise Unreadable(f"{path}: no transcript in it ({len(files)} files looked at)")
 
@@ -104,7 +105,7 @@ def find_files(path: str | PathLike[str]) -> list[Path] | None:
     if text == STDIN or place.is_file():
         return None
     if place.is_dir():
-        found = _whole_folders([p for p in place.rglob("*") if p.is_file()])
+        found = _whole_folders(_below(place))
     elif has_magic(text):
         found = [Path(p) for p in glob(text, recursive=True) if Path(p).is_file()]
         if not found:
@@ -112,6 +113,16 @@ def find_files(path: str | PathLike[str]) -> list[Path] | None:
     else:
         return None
     return sorted(p for p in found if not _read_with_another(p))
+
+
+def _below(folder: Path) -> list[Path]:
+    """Every file below *folder*; what may not be looked into, or goes meanwhile, is passed over."""
+    return [
+        path
+        for above, _, names in os.walk(folder)
+        for path in (Path(above) / name for name in names)
+        if path.is_file()
+    ]
 
 
 def _whole_folders(files: list[Path]) -> list[Path]:
@@ -126,8 +137,13 @@ def _read_with_another(path: Path) -> bool:
     return path.parent.name == "subagents" and path.parent.parent.with_suffix(".jsonl").is_file()
 
 
-def _of_stream(stream: Stream) -> Iterator[Recording]:
-    yield from _Demultiplexer(stream).recordings()
+def _of_stream(stream: Stream, skipped: list[str] | None) -> Iterator[Recording]:
+    nothing = True
+    for recording in _Demultiplexer(stream).recordings():
+        nothing = False
+        yield recording
+    if nothing and skipped is not None:
+        skipped.append(f"{stream.source.place}: no session in it yet")
 
 
 class _Demultiplexer:

@@ -18,7 +18,11 @@ _EVENT = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 def event_files(folder: Path) -> list[Path]:
     """The events in *folder* in their order; empty where it holds other files."""
     numbered = []
-    for path in folder.iterdir():
+    try:
+        paths = list(folder.iterdir())
+    except OSError:  # gone meanwhile, or not ours to look into
+        return []
+    for path in paths:
         found = _EVENT.fullmatch(path.name)
         if found is not None:
             numbered.append((int(found[1]), path))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from loopguard_core.importers.source import Source
 
 _ZSTD = 93
+#: small, since a few bytes of zstandard can stand for very many
+_PIECE = 4_096
 
 
 def read_archive(source: Source, report: Report) -> tuple[dict[str, Any], Iterator[Any]]:
@@ -61,4 +63,11 @@ def _zstd_member(info: zipfile.ZipInfo, stream: IO[bytes], place: str) -> bytes:
     stream.seek(info.header_offset)
     name, extra = struct.unpack("<26xHH", stream.read(30))
     stream.seek(name + extra, 1)
-    return bytes(decompressor.decompress(stream.read(info.compress_size)))
+    parts, left, size = [], info.compress_size, 0
+    while left > 0 and (piece := stream.read(min(_PIECE, left))):
+        left -= len(piece)
+        parts.append(decompressor.decompress(piece))
+        size += len(parts[-1])
+        if size > info.file_size:
+            raise ValueError("larger than the archive says")
+    return b"".join(parts)
