@@ -119,7 +119,7 @@ def appends(folder: Path, times: int, found: dict[str, float]) -> None:
             for pragma in (
                 "journal_mode = WAL",
                 "synchronous = NORMAL",
-                "wal_autocheckpoint = 8192",
+                "wal_autocheckpoint = 4096",
             ):
                 db.execute(f"PRAGMA {pragma}")
             db.execute("CREATE TABLE event (id INTEGER PRIMARY KEY, ts REAL, data TEXT)")

@@ -79,6 +79,26 @@ def test_many_writers_and_a_reader_lose_nothing_and_never_fail(
     assert seen[0] > 0
 
 
+def test_steady_writers_keep_the_log_bounded_among_themselves(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+    log = place.with_name("events.db-wal")
+    done = threading.Event()
+    most = [0]
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            most[0] = max(most[0], log.stat().st_size)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    assert run("together", place, 4, 1_800) == [[0]]
+    done.set()
+    watcher.join()
+    assert most[0] < 50_000_000  # SQLite's own checkpoints let it grow to 80 MB here, without end
+    store.close()
+
+
 def test_two_processes_cannot_both_append_what_they_expect(tmp_path: Path) -> None:
     one, two = (open_store(str(tmp_path / "events.db")) for _ in range(2))
     assert one.append(Event("note", "s"), expect=0) == 1

@@ -13,15 +13,15 @@ from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
 from loopguard_console.render import size
 from loopguard_core.processes import alive
+from loopguard_core.store import link
 from loopguard_core.store.contract import Request, Session, Store, StoreError
-from loopguard_core.store.link import WAL_PAGES
 from loopguard_core.store.paths import default_store, key_file
 from loopguard_core.store.sqlite import open_store
 
 AREA = "store"
 MEND = "loopguard-console doctor --mend"
 #: bytes of write-ahead log that say that checkpoints do not get through
-WAL_BOUND = 2 * WAL_PAGES * 4096
+WAL_BOUND = 4 * link.WAL_BOUND
 #: the first versions in which SQLite's WAL-reset fault is mended, one a line of releases
 _WAL_RESET_MENDED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 _CHECKED_BYTES = 200_000_000

@@ -34,8 +34,12 @@ WAL_SIZE = 4_000_000
 LEFT_BEHIND = 1_000_000
 #: Nanoseconds between two looks at the path of a file whose number of links can be watched.
 _LOOK = 50_000_000
-#: Pages of WAL (4 KiB each) at which a writer checkpoints by itself, where nobody else does.
-WAL_PAGES = 8_192
+#: Bytes of WAL at which a writer writes it back by itself, where nobody else does, and after how many
+#: writes it looks.
+WAL_BOUND = 16_000_000
+_LOOK_AFTER = 0x7F
+#: Milliseconds that a checkpoint waits for writers and readers to step aside.
+_STEP_ASIDE = 150
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
@@ -126,7 +130,7 @@ class Link:
             raise
         except sqlite3.Error as error:
             cursor = self._run_again(db, sql, parameters, error)
-        self.writes += 1
+        self._wrote()
         return cursor.lastrowid or 0
 
     def write_many(self, sql: str, parameters: Sequence[Sequence[Any]]) -> None:
@@ -160,8 +164,13 @@ class Link:
                     "a new one is in use from here on"
                 )
         cursor = self._run(sql, parameters)
-        self.writes += 1
+        self._wrote()
         return cursor
+
+    def _wrote(self) -> None:
+        self.writes += 1
+        if not self.writes & _LOOK_AFTER:
+            self.tidy(WAL_BOUND)
 
     def transaction(self) -> _Transaction:
         """Several statements in one write transaction, or in the one that is open already."""
@@ -282,7 +291,7 @@ class Link:
         if self._run("PRAGMA journal_mode", ()).fetchall()[0][0] != "wal":
             self._run("PRAGMA journal_mode = WAL", ()).fetchall()
         db.execute("PRAGMA synchronous = NORMAL")
-        db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
         if schema.version_of(db) < schema.VERSION:
             self._migrate(db)
         return db
@@ -351,16 +360,25 @@ class Link:
     def tidy(self, size: int = WAL_SIZE) -> None:
         """Write a WAL above *size* bytes back into the file and cut it, if nobody is in the way.
 
-        Readers hold nothing between their reads, so a checkpoint that fails now works a moment later.
+        It holds the write lock meanwhile: SQLite's own checkpoints run beside writers, so under steady
+        writing they never come to the end of the log, and it grows for ever. Readers hold nothing between
+        their reads, so a checkpoint that fails now works a moment later.
         """
         with self.lock:
             try:
                 if not self.read_only and os.stat(f"{self.path}-wal").st_size > size:
                     self._fresh()
-                    if self._db is not None:
-                        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                    if self._db is not None and not self._db.in_transaction:
+                        self._write_back(self._db)
             except (sqlite3.Error, OSError, StoreError):
                 pass  # somebody is in the way: later
+
+    def _write_back(self, db: sqlite3.Connection) -> None:
+        db.execute(f"PRAGMA busy_timeout = {_STEP_ASIDE}")
+        try:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            db.execute("PRAGMA busy_timeout = 0")
 
     # -- letting go ------------------------------------------------------------------------------
 
