@@ -166,6 +166,22 @@ class Nobody(Decider):
         self.said.append(("revoke", session, grant))
         return "revoked"
 
+    def hold(self, session: str, condition: str) -> str:
+        self.said.append(("hold", session, condition))
+        return "held"
+
+    def release(self, session: str, breakpoints: list[str]) -> str:
+        self.said.append(("release", session, breakpoints))
+        return "released"
+
+    def remark(self, session: str, kind: str, call: str, text: str) -> str:
+        self.said.append((kind, session, (call, text)))
+        return "kept"
+
+    def delete(self, session: str) -> str:
+        self.said.append(("delete", session, ""))
+        return "deleted"
+
 
 def live(decider: Decider | None = None, *, empty: bool = False) -> ConsoleApp:
     """A live console on the research agent and its neighbours, or on nothing yet."""

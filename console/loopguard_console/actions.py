@@ -26,12 +26,13 @@ class Action(NamedTuple):
     danger: bool = False
 
 
-DECIDE, CONTROL, MOVE, LOOK, PLAY, APP = (
+DECIDE, CONTROL, MOVE, LOOK, PLAY, SESSIONS, APP = (
     "Decide",
     "Control the agent",
     "Move",
     "Look",
     "Step through",
+    "Sessions",
     "The console",
 )
 _BOTH = ("live", "inbox")
@@ -162,6 +163,51 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("next_session", ("J",), "next session", "The next session in the list.", MOVE),
     Action("previous_session", ("K",), "previous session", "The session before it.", MOVE),
+    Action(
+        "whatif",
+        ("p",),
+        "what if",
+        "What every other policy would have done with these calls, and one with thresholds that you type.",
+        LOOK,
+        footer=True,
+    ),
+    Action("filter", ("f",), "filter", "Show only the sessions that match some words.", SESSIONS),
+    Action(
+        "pin", ("P",), "pin", "Keep this session at the top of the list, or let it go.", SESSIONS
+    ),
+    Action("rename", ("R",), "rename", "Call this session by a name of your own.", SESSIONS),
+    Action(
+        "delete",
+        ("D",),
+        "delete…",
+        "Delete this session with all its events.",
+        SESSIONS,
+        ("live",),
+        danger=True,
+    ),
+    Action(
+        "hold",
+        ("b",),
+        "break…",
+        "Hold calls before they run: a condition as in a search. In a recording, playing stops there.",
+        PLAY,
+    ),
+    Action(
+        "holds",
+        ("I",),
+        "breakpoints",
+        "Breakpoints of this session off, or the last one on again.",
+        PLAY,
+    ),
+    Action("note", ("semicolon",), "note", "Keep a note on this call.", LOOK, ("live",)),
+    Action(
+        "label",
+        ("l",),
+        "label",
+        "Say whether the agent was stuck at this call or was fine.",
+        LOOK,
+        ("live",),
+    ),
     Action("down", ("j", "down"), "down", "The next line.", MOVE, ("main", "inbox")),
     Action("up", ("k", "up"), "up", "The line before.", MOVE, ("main", "inbox")),
     Action("page_down", ("pagedown", "ctrl+d"), "page down", "A page further.", MOVE),
@@ -237,6 +283,7 @@ _DISPLAY = {
     "exclamation_mark": "!",
     "question_mark": "?",
     "slash": "/",
+    "semicolon": ";",
     "plus": "+",
     "minus": "-",
     "escape": "Esc",

@@ -21,6 +21,7 @@ from loopguard_console.actions import BY_ID, actions_of, bindings
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
+from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
@@ -65,6 +66,7 @@ class ConsoleApp(App[None]):
         feed_of: Callable[[Callable[[Batch], None]], Feed] | None = None,
         rest: Iterator[Event] | None = None,
         decider: Decider | None = None,
+        remembered: Remembered | None = None,
         why_not: str = "This is a recording: there is nothing to decide.",
         theme: str = "",
     ) -> None:
@@ -73,8 +75,11 @@ class ConsoleApp(App[None]):
         self.source = source
         self.decider = decider
         self.why_not = why_not
-        self.muted = False
-        self._start_theme = theme or os.environ.get("TEXTUAL_THEME", "")
+        self.remembered = remembered or Remembered(None)
+        desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
+        self.muted = self.remembered.text("bell") == "off"
+        asked = theme or os.environ.get("TEXTUAL_THEME", "")
+        self._start_theme = asked or self.remembered.text("theme")
         self._feed = None if feed_of is None else feed_of(self._post)
         self.broken: Exception | None = None
         self._rest = rest
@@ -95,6 +100,9 @@ class ConsoleApp(App[None]):
             self.register_theme(theme)
         known = self._start_theme in self.available_themes
         self.theme = self._start_theme if known else DARK.name
+        self.theme_changed_signal.subscribe(
+            self, lambda theme: self.remembered.keep("theme", theme.name)
+        )
         self.push_screen(MainScreen())
         if self._feed is not None:
             self._feed.start()
@@ -201,6 +209,9 @@ class ConsoleApp(App[None]):
 
     def title_of(self, session: str) -> str:
         """What a person calls a session."""
+        named = self.remembered.name_of(session)
+        if named:
+            return safe(named, 40)
         known = self.desk.session(session)
         return safe(session, 40) if known is None else session_title(known, 40)
 
@@ -212,6 +223,17 @@ class ConsoleApp(App[None]):
             self._wanted.discard(old)
             if self._feed is not None:
                 self._feed.forget(old)
+        self._want()
+        self._redraw()
+
+    def gone(self, session: str) -> None:
+        """A session was deleted: put another on the screen."""
+        if self._feed is not None:
+            self._feed.forget(session)
+        self._wanted.discard(session)
+        self.desk.views.pop(session, None)
+        other = self.desk.neighbour(1)
+        self.desk.current = "" if other == session else other
         self._want()
         self._redraw()
 
@@ -258,5 +280,6 @@ class ConsoleApp(App[None]):
     def action_mute(self) -> None:
         """Ring when something starts to wait, or keep quiet."""
         self.muted = not self.muted
+        self.remembered.keep("bell", "off" if self.muted else "on")
         self.notify("Quiet from now on." if self.muted else BY_ID["mute"].help, markup=False)
         self._redraw()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopguard_core import escape
+from loopguard_core import escape, inbox
 from loopguard_core.escape import Decided
 from loopguard_core.store.contract import Request, Store
 
@@ -82,6 +82,28 @@ class Decider:
         """Take a grant back."""
         escape.revoke(self._store, grant, session=session)
         return f"{grant} revoked"
+
+    def hold(self, session: str, condition: str) -> str:
+        """Hold every call that meets *condition*."""
+        escape.set_breakpoint(self._store, session, condition)
+        return f"calls that meet {condition} wait for you from now on"
+
+    def release(self, session: str, breakpoints: list[str]) -> str:
+        """Take breakpoints away."""
+        for name in breakpoints:
+            escape.clear_breakpoint(self._store, session, name)
+        return "no call is held any more" if len(breakpoints) > 1 else "the breakpoint is gone"
+
+    def remark(self, session: str, kind: str, call: str, text: str) -> str:
+        """Keep a ``note`` or ``label`` on a call."""
+        inbox.write(self._store, session, kind, {"on": call, "text": text}, "", "")
+        return f"{kind} kept"
+
+    def delete(self, session: str) -> str:
+        """Remove a session with all its events; what waits in it is refused first."""
+        escape.cancel(self._store, session, note="the session was deleted")
+        events = self._store.forget(session)
+        return f"deleted, with {events} events"
 
 
 def _covered(done: Decided) -> str:

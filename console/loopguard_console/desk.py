@@ -40,6 +40,9 @@ class Desk:
         self.waiting: list[Request] = []
         self.views: dict[str, View] = {}
         self.error = ""
+        self.filter = ""
+        self.pinned: Callable[[str], bool] = lambda session: False
+        self.named: Callable[[str], str] = lambda session: ""
         self.loaded = not live
         self._guard_of = guard_of
         self._events_of = events_of
@@ -105,9 +108,10 @@ class Desk:
 
     def tree(self) -> list[tuple[int, Session]]:
         """Sessions with their depth: children below their parents, waiting and worst first."""
-        known = {s.session for s in self.sessions}
+        sessions = [s for s in self.sessions if self._matches(s)]
+        known = {s.session for s in sessions}
         below: dict[str, list[Session]] = {}
-        for session in self.sessions:
+        for session in sessions:
             parent = session.parent if session.parent in known else ""
             below.setdefault("" if parent == session.session else parent, []).append(session)
         out: list[tuple[int, Session]] = []
@@ -123,13 +127,20 @@ class Desk:
             todo.extend((depth + 1, child) for child in reversed(children))
         return out
 
+    def _matches(self, session: Session) -> bool:
+        state = self.state.get(session.session, "")
+        fields = (session.session, session.name, session.agent, session.cwd, state)
+        text = " ".join((*fields, self.named(session.session))).lower()
+        return all(word in text for word in self.filter.lower().split())
+
     def _sorted(self, sessions: list[Session]) -> list[Session]:
         if not self.live:
-            return sessions
+            return sorted(sessions, key=lambda s: not self.pinned(s.session))
         order = {"live": 0, "quiet": 1, "lost": 2, "ended": 3}
         return sorted(
             sessions,
             key=lambda s: (
+                not self.pinned(s.session),
                 -min(s.waiting, 1),
                 order.get(self.state.get(s.session, ""), 9),
                 -(s.first_ts or 0.0),

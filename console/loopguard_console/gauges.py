@@ -127,7 +127,11 @@ def _label(view: View, count: Count, room: int) -> Content:
 
 def timeline(view: View, width: int) -> Content:
     """The worst tier of each stretch of the session, with the cursor's place underlined."""
-    tiers = view.recording.tiers
+    return tier_line(view.recording.tiers, width, view.cursor)
+
+
+def tier_line(tiers: bytes | bytearray, width: int, cursor: int = -1) -> Content:
+    """Tiers of calls in order in at most *width* cells: of each stretch the worst."""
     total = len(tiers)
     cells = max(1, min(width, total))
     parts = []
@@ -135,7 +139,7 @@ def timeline(view: View, width: int) -> Content:
         first, last = cell * total // cells, (cell + 1) * total // cells
         stretch = tiers[first : max(last, first + 1)]
         tier = next((t for t in (3, 2, 1) if stretch.find(t) >= 0), 0)
-        here = first <= view.cursor < max(last, first + 1)
+        here = first <= cursor < max(last, first + 1)
         parts.append((tier_letter(tier), _TIERS[tier] + (" underline" if here else "")))
     return Content.assemble(*parts)
 

@@ -16,6 +16,7 @@ from loopguard_console.desk import Desk
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.feed import Feed
 from loopguard_console.guards import guard_of
+from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
@@ -52,6 +53,7 @@ def live_app(store_path: str | None = None) -> ConsoleApp:
         ),
         decider=None if inside else Decider(store),
         why_not=why_not,
+        remembered=_remembered(),
     )
 
 
@@ -70,7 +72,12 @@ def stored_app(session: str, store_path: str | None = None) -> ConsoleApp:
         feed_of=lambda post: Feed(
             reading, post, host=os.uname().nodename, beats=False, only=session
         ),
+        remembered=_remembered(),
     )
+
+
+def _remembered() -> Remembered:
+    return Remembered(Path(default_store()).with_name("console.json"))
 
 
 def _desk(store: Store, *, live: bool) -> Desk:
@@ -89,7 +96,7 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
     )
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
-    return ConsoleApp(desk, source=title, rest=rest)
+    return ConsoleApp(desk, source=title, rest=rest, remembered=_remembered())
 
 
 def _needs_terminal() -> None:

@@ -47,6 +47,8 @@ class View:
         self.fold = True
         self.new = 0
         self.query = ""
+        self.held = ""
+        self.dropped = ""
         self._query = Query("")
         self._marks = 0
         self._calls = 0
@@ -207,6 +209,15 @@ class View:
             self._query = Query(text)
         except QueryError:
             self._query = Query("")
+
+    def stops_here(self) -> bool:
+        """True where the call at the cursor meets the breakpoint of a recording."""
+        if not self.held or self.cursor < 0:
+            return False
+        try:
+            return Query(self.held).matches(self.recording, self.cursor)
+        except QueryError:
+            return False
 
     def to_hit(self, by: int, *, here: bool = False) -> bool:
         """To the next (-1: previous) hit, around the end; False where there is none."""

@@ -62,7 +62,7 @@ class Recording:
         self.lost = 0
         self.letters: dict[int, int] = {}
         self._last_of: dict[int, int] = {}
-        self._first_of = array("Q")
+        self._first_of = array("I")
         self.worst = Tier.ALLOW
         self._key_of: dict[tuple[str, str], int] = {}
         self._signature_of: dict[str, int] = {}
@@ -89,8 +89,8 @@ class Recording:
         self._duration = array("f")
         self._turns = array("I")
         self._steps = array("I")
-        self._starts = array("Q")
-        self._ends = array("Q")
+        self._starts = array("I")
+        self._ends = array("I")
 
     @classmethod
     def of(cls, events: Iterable[Event], guard: Guard, *, window: int = WINDOW) -> Recording:

@@ -114,13 +114,18 @@ class DecidingScreen(Screen[None]):
 
         def answer(given: Answer | None) -> None:
             if given is not None:
+                self.console_app.remembered.noted(project, given.note)
                 self._each(requests, lambda decider, request: decider.deny(request, given.note))
+
+        known = self.console_app.desk.session(requests[0].session)
+        project = known.cwd if known is not None else ""
+        kept = tuple(self.console_app.remembered.notes(project))
 
         dialog = Dialog(
             "Deny",
             self._names(requests),
             note="why, or what to do instead (the model reads it; may stay empty)",
-            notes=NOTES,
+            notes=(*kept, *(n for n in NOTES if n not in kept)),
             does="The call is refused; asked again in this turn, it is refused at once.",
         )
         await self.console_app.open_screen(dialog, answer)

@@ -207,6 +207,9 @@ class Looking(DecidingScreen):
             self._restart()
         else:
             view.step(1)
+            if view.stops_here():
+                self.playing = False
+                self._restart()
         self.redraw()
 
     # -- looking -----------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from textual.widgets import Static
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking
 from loopguard_console.render import pad, safe, signature_label
-from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
+from loopguard_console.screens.managing import Managing
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
 from loopguard_console.widgets.inbox import InboxList, left_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from loopguard_console.view import View
 
 _ONLY_LIVE = frozenset(
-    "approve deny override modify reset halt resume grants waiting follow inbox mute".split()  # noqa: SIM905
+    "approve deny override modify reset halt resume grants waiting follow inbox mute note label delete".split()  # noqa: SIM905
 )
 _FOR_REQUESTS = frozenset({"approve", "deny", "modify"})
 _ONLY_REPLAY = frozenset({"play", "faster", "slower"})
@@ -56,7 +57,7 @@ NOTHING = (("There are no calls in this recording.\n\n", "bold"),)
 DETAILS_AFTER = 0.06
 
 
-class MainScreen(Looking, DecidingScreen):
+class MainScreen(Looking, Debugging, Managing):
     """The chain of one session with everything about it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]

@@ -144,13 +144,16 @@ class Chain(VirtualList):
         recording = view.recording
         first, last, period = line.first, line.last, line.period
         total = last - first + 1
-        worst = max(recording.tiers[first : last + 1])
+        worst = next((t for t in (3, 2, 1) if recording.tiers.find(t, first, last + 1) >= 0), 0)
         out = self._gutter(view, recording.keys[first], worst, False)
-        numbers = f"{first + 1}–{last + 1}"
+        numbers = max(3, len(str(len(recording))))
         opened = view.lines.opened(line.segment)
-        out.append(Segment(f"{'▾' if opened else '▸'}{numbers} ", self.style("p-dim")))
+        out.append(Segment(pad(str(first + 1), numbers, right=True), self.style("p-dim")))
+        out.append(Segment("▼" if opened else "▶", self.style("p-loop")))
+        if width >= 76:
+            out.append(Segment(clock(recording.row(first).ts) + " ", self.style("p-dim")))
         laps = f"×{total // period}" + (f"+{total % period}" if total % period else "")
-        tiers = self._tiers(recording.tiers[first : last + 1])
+        tiers = self._tiers(recording.tiers[first : min(last + 1, first + 500)])
         tail = [
             Segment(" "),
             Segment(f" {laps} ", self.style("p-loop")),
@@ -170,7 +173,7 @@ class Chain(VirtualList):
 
     def _cycle(self, view: View, first: int, period: int, room: int) -> list[Segment]:
         recording = view.recording
-        out = [Segment("⟳ ", self.style("p-loop"))]
+        out = [Segment("↻ ", self.style("p-loop"))]
         left = room - 2
         each = max(6, left // period - 1)
         for index in range(first, first + period):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
@@ -16,6 +18,9 @@ _DOTS = {
     "lost": ("✖", "p-error"),
     "ended": ("·", "p-dim"),
 }
+
+#: Ids that say nothing to a person, so that the agent's name is needed beside them.
+_RANDOM = re.compile(r"[0-9a-f]{8}")
 
 
 class SessionList(VirtualList):
@@ -63,9 +68,14 @@ class SessionList(VirtualList):
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
         return [
             *head,
-            Segment(pad(session_title(session, max(room, 1)), max(room, 0)), self.style("p-text")),
+            Segment(pad(self._title(session, max(room, 1)), max(room, 0)), self.style("p-text")),
             *tail,
         ]
+
+    def _title(self, session: Session, width: int) -> str:
+        named = self.desk.named(session.session) if self.desk is not None else ""
+        pin = "★" if self.desk is not None and self.desk.pinned(session.session) else ""
+        return safe(f"{pin}{named or session_title(session, width)}", width)
 
     def _waits(self, session: str) -> str:
         """The request that waits in a session, or how many."""
@@ -78,6 +88,6 @@ def session_title(session: Session, width: int) -> str:
     """What a person calls a session: its name, else its agent with the start of its id."""
     if session.name:
         return safe(session.name, width)
-    if not session.agent or session.session.startswith(session.agent):
-        return safe(session.session, width)
-    return safe(f"{session.agent} {session.session[:8]}", width)
+    if _RANDOM.match(session.session) and session.agent:
+        return safe(f"{session.agent} {session.session[:8]}", width)
+    return safe(session.session, width)

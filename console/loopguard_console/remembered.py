@@ -1,0 +1,106 @@
+"""What the console remembers of a person: theme, bell, pins, names, and notes used before.
+
+One small JSON file, 0600, beside the default store. It holds no truth about agents: where it is missing,
+broken or cannot be written, the console works as if it were new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+NOTES = 20  # notes kept for each project
+
+
+class Remembered:
+    """The file at *place*, read once and written at each change; nowhere where *place* is None."""
+
+    def __init__(self, place: Path | None) -> None:
+        self._place = place
+        self._data: dict[str, Any] = {}
+        if place is not None:
+            with contextlib.suppress(OSError, ValueError, RecursionError):
+                found = json.loads(place.read_bytes())
+                self._data = found if isinstance(found, dict) else {}
+
+    def text(self, name: str) -> str:
+        """A word that was kept, such as the theme."""
+        value = self._data.get(name)
+        return value if isinstance(value, str) else ""
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a word."""
+        if self._data.get(name) != value:
+            self._data[name] = value
+            self._write()
+
+    # -- sessions ----------------------------------------------------------------------------------
+
+    def _table(self, name: str) -> dict[str, Any]:
+        table = self._data.setdefault(name, {})
+        if not isinstance(table, dict):
+            table = self._data[name] = {}
+        return table
+
+    def name_of(self, session: str) -> str:
+        """The name that the person gave a session, empty for none."""
+        name = self._table("names").get(session)
+        return name if isinstance(name, str) else ""
+
+    def rename(self, session: str, name: str) -> None:
+        """Call a session *name* from now on; empty: by its own name again."""
+        if name:
+            self._table("names")[session] = name[:80]
+        else:
+            self._table("names").pop(session, None)
+        self._write()
+
+    def pinned(self, session: str) -> bool:
+        """Whether a session stands at the top of the list."""
+        return session in self._table("pins")
+
+    def pin(self, session: str) -> bool:
+        """Pin a session or let it go; whether it is pinned now."""
+        pins = self._table("pins")
+        now = session not in pins
+        if now:
+            pins[session] = True
+        else:
+            del pins[session]
+        self._write()
+        return now
+
+    def forget(self, session: str) -> None:
+        """Nothing is left to remember of a session that was deleted."""
+        self._table("names").pop(session, None)
+        self._table("pins").pop(session, None)
+        self._write()
+
+    # -- notes -------------------------------------------------------------------------------------
+
+    def notes(self, project: str) -> list[str]:
+        """Notes that were sent to models in *project* (a folder), the last first."""
+        kept = self._table("notes").get(project)
+        return [n for n in kept if isinstance(n, str)] if isinstance(kept, list) else []
+
+    def noted(self, project: str, note: str) -> None:
+        """Keep a note that was sent."""
+        if note:
+            others = [n for n in self.notes(project) if n != note]
+            self._table("notes")[project] = [note, *others][:NOTES]
+            self._write()
+
+    def _write(self) -> None:
+        place = self._place
+        if place is None:
+            return
+        made = place.with_name(f"{place.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(self._data, file)
+            made.replace(place)

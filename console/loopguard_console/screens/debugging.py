@@ -1,0 +1,135 @@
+"""Breakpoints, notes and labels, and what other policies would have done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopguard_console.query import Query, QueryError
+from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.dialogs import Answer, Choice, Dialog
+from loopguard_console.screens.whatif import WhatIf
+
+if TYPE_CHECKING:
+    from loopguard_console.view import View
+
+LABELS = ("stuck", "was fine", "not sure")
+
+
+class Debugging(DecidingScreen):
+    """The actions of a debugger."""
+
+    @property
+    def view(self) -> View | None:
+        """The chain on the screen."""
+        raise NotImplementedError
+
+    async def action_whatif(self) -> None:
+        """What other policies would have done."""
+        view = self.view
+        if view is None or not len(view.recording):
+            self.notify("There is no call to ask about yet.", markup=False)
+            return
+        await self.console_app.open_screen(WhatIf(view, view.recording.guard.traits))
+
+    # -- breakpoints -------------------------------------------------------------------------------
+
+    async def action_hold(self) -> None:
+        """Set a breakpoint: in a live session it holds calls, in a recording playing stops there."""
+        view, app = self.view, self.console_app
+        if view is None:
+            return
+        if app.desk.live and app.decider is None:
+            self.notify(app.why_not, markup=False)
+            return
+
+        def answer(given: Answer | None) -> None:
+            if given is None or not given.note:
+                return
+            try:
+                Query(given.note)
+            except QueryError as error:
+                self.notify(str(error), severity="error", markup=False)
+                return
+            view.held = given.note
+            if app.desk.live:
+                self._do(lambda decider: decider.hold(view.recording.session, given.note))
+            else:
+                self.notify("Playing stops there. I takes it away.", markup=False)
+
+        live = "Calls that meet this wait for you before they run, whatever the guard says."
+        replay = "Playing stops at calls that meet this."
+        dialog = Dialog(
+            "Break",
+            "at calls like",
+            note="tool:bash /rm -rf/",
+            notes=(view.held,) if view.held else (),
+            does=live if app.desk.live else replay,
+        )
+        await app.open_screen(dialog, answer)
+
+    def action_holds(self) -> None:
+        """All breakpoints of the session off, or the last one on again."""
+        view, app = self.view, self.console_app
+        if view is None:
+            return
+        if not app.desk.live:
+            view.held, view.dropped = view.dropped, view.held
+            self.notify(f"Stops at {view.held}" if view.held else "No breakpoint.", markup=False)
+            return
+        if app.decider is None:
+            self.notify(app.why_not, markup=False)
+            return
+        session = view.recording.session
+        standing = list(view.recording.guard.controls.breakpoints.values())
+        if standing:
+            view.held = standing[-1].condition
+            names = [b.breakpoint for b in standing]
+            self._do(lambda decider: decider.release(session, names))
+        elif view.held:
+            condition = view.held
+            self._do(lambda decider: decider.hold(session, condition))
+        else:
+            self.notify("No breakpoint was set here. b sets one.", markup=False)
+
+    # -- notes and labels --------------------------------------------------------------------------
+
+    async def action_note(self) -> None:
+        """A note on the selected call."""
+        on = self._on()
+        if on is None:
+            return
+        session, call = on
+
+        def answer(given: Answer | None) -> None:
+            if given is not None and given.note:
+                self._do(lambda decider: decider.remark(session, "note", call, given.note))
+
+        dialog = Dialog("Note", "on this call", note="what you want to find again")
+        await self.console_app.open_screen(dialog, answer)
+
+    async def action_label(self) -> None:
+        """A label: was the agent stuck here?"""
+        on = self._on()
+        if on is None:
+            return
+        session, call = on
+
+        def answer(given: Answer | None) -> None:
+            if given is not None:
+                text = LABELS[given.picked[0]]
+                self._do(lambda decider: decider.remark(session, "label", call, text))
+
+        dialog = Dialog("Label", "this call", choices=(Choice("It was", LABELS),))
+        await self.console_app.open_screen(dialog, answer)
+
+    def _on(self) -> tuple[str, str] | None:
+        """Session and call that are selected, where something can be written."""
+        view, app = self.view, self.console_app
+        if app.decider is None:
+            self.notify(app.why_not, markup=False)
+            return None
+        if view is None or view.cursor < 0:
+            self.notify("Select a call first.", markup=False)
+            return None
+        start = view.recording.events_of(view.cursor)[0]
+        return view.recording.session, start.text("call") if start is not None else ""

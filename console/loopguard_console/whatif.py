@@ -1,0 +1,77 @@
+"""What other policies would have done with the calls of one session. No Textual in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from loopguard_core.comparing import Comparison, compare
+from loopguard_core.events import Event, load
+from loopguard_core.judging import judge
+from loopguard_core.policies import registry
+from loopguard_core.policies.base import Policy
+from loopguard_core.policies.options import PolicyError
+from loopguard_core.traits import TraitTable
+from loopguard_core.verdict import Tier
+
+#: Calls that are judged; of a longer session the last ones.
+CALLS = 20_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One policy's answer: the tier of each call, and what it adds up to."""
+
+    policy: str
+    tiers: bytes
+    sums: Comparison
+
+    @property
+    def words(self) -> str:
+        """First verdicts, calls saved, and stops of calls that made progress, in words."""
+        first = [f"{tier.word} {at}" for tier, at in self.sums.first.items() if at is not None]
+        words = ["first " + " · ".join(first) if first else "never objects"]
+        if self.sums.not_run:
+            words.append(f"{self.sums.not_run} calls would not have run")
+        if self.sums.stopped_progress:
+            words.append(f"{self.sums.stopped_progress} of them made progress")
+        return " · ".join(words)
+
+
+def answers(
+    events: Iterable[Event], policies: dict[str, Policy], traits: TraitTable
+) -> list[Answer]:
+    """The answer of each policy to the recorded calls."""
+    held = list(events)
+    sums = compare([("", held)], policies, traits=traits)
+    return [
+        Answer(name, _tiers(held, policy, traits), compared)
+        for (name, policy), compared in zip(policies.items(), sums, strict=True)
+    ]
+
+
+def _tiers(events: list[Event], policy: Policy, traits: TraitTable) -> bytes:
+    return bytes(
+        max((v.tier for v in (row.before, row.after) if v is not None), default=Tier.ALLOW)
+        for row in judge(events, policy.copy(), traits=traits)
+    )
+
+
+def every_policy() -> dict[str, Policy]:
+    """All policies with their own defaults; for Hermes' kind with its hard stop on, too."""
+    found = {name: registry.create(name) for name in registry.names()}
+    if "hermes" in found:
+        found["hermes, hard stop"] = registry.create("hermes", {"hard_stop_enabled": True})
+    return found
+
+
+def read_policy(text: str) -> tuple[str, Policy]:
+    """A policy as a person types it: ``graded {"block_at": 5}``. Raises ``PolicyError``."""
+    name, _, given = text.strip().partition(" ")
+    try:
+        options = load(given) if given.strip() else {}
+    except ValueError as error:
+        raise PolicyError(f"the options are not JSON: {error}") from None
+    if not isinstance(options, dict):
+        raise PolicyError('the options are a JSON object, such as {"block_at": 5}')
+    return text.strip(), registry.create(name, options)
