@@ -33,6 +33,11 @@ WRITES = frozenset(
     " increment decrement enqueue dequeue pop push emit trigger launch spawn drag scroll navigate swipe tap".split()
 )
 _REWRITES = frozenset("replace delete remove write update rewrite create insert edit".split())
+#: Verbs that are things as well, unless they come first: a ``vector_store`` stores nothing.
+_THINGS = frozenset(
+    "store post order book label mark draft comment purchase schedule lock tag archive copy patch commit set start"
+    " type press register launch".split()
+)
 POLLS = frozenset(
     "poll wait await sleep status progress heartbeat health healthcheck ping watch monitor alive ready readiness".split()
 )
@@ -75,7 +80,10 @@ def by_words(tool: str) -> dict[str, Any]:
         return {"bookkeeping": True, "mutating": False}
     if POLLS.intersection(found) and found[0] not in WRITES:
         flags["poller"] = True
-    verb = next((w for w in found if w in READS or w in WRITES), None)
+    verb = next(
+        (w for w in found if w in READS or (w in WRITES and (w is found[0] or w not in _THINGS))),
+        None,
+    )
     if verb is None:
         return flags
     reads = verb in READS and not ("and" in found and _REWRITES.intersection(found))

@@ -26,12 +26,16 @@ _DATED = frozenset(
     " aug sep oct nov dec utc gmt am pm ms s sec secs second seconds min mins minute minutes hour hours".split()
 )
 
+_EXIT = re.compile(
+    r"(?:error:?\s*)?(?:(?:command |process )?(?:failed |exited )?(?:with )?(?:an )?exit(?:ed)?(?: with)?(?: code| status)?:?\s*1\W*)?",
+    re.I,
+)
 _ERROR = re.compile(
     r"[\W_]{0,4}(?:error|exception|fatal|failure|failed|traceback|[a-z]{2,30}error)\b(?: \(?\w{1,30}\)?){0,3}[\"']?\s?[:=]",
     re.I,
 )
 _NOTHING = re.compile(
-    r"[\W_]*(?:none|null|nil|nothing|empty|no|0|n/?a|false|undefined|not found|nothing found|no output|no content|no data"
+    r"[\W_]*(?:none|null|nil|nothing|empty|0|n/?a|not found|nothing found|no output|no content|no data"
     r"|\{\s*\}|\[\s*\]|-+)?[\W_]*",
     re.I,
 )
@@ -138,6 +142,14 @@ _WORDS: tuple[tuple[str, str], ...] = (
 _KINDS = tuple((kind, tuple(words.split("|"))) for kind, words in _WORDS)
 
 
+_OUTRIGHT = frozenset(
+    "too many requests|service unavailable|bad gateway|gateway timeout|gateway time-out|try again later|server is busy"
+    "|internal server error|connection refused|connection reset|connection timed out|socket hang up".split(
+        "|"
+    )
+)
+
+
 def text_of(value: Any, depth: int = 0) -> str:
     """The words of a result: a string, the text parts of a list, else nothing."""
     if isinstance(value, str):
@@ -228,24 +240,43 @@ def _status(low: str) -> str:
 
 
 def outage_class(text: str) -> str:
-    """The transient failure that a successful but short answer reports, or the empty string."""
+    """The transient failure that a successful but short answer reports, or the empty string.
+
+    Words that may stand anywhere are believed only in what looks like an error.
+    """
     if len(text) > SHORT // 2:
         return ""
     low = text.lower()
-    for kind, words in _KINDS[1:4]:
-        if any(word in low for word in words):
-            return kind
     status = _status(low)
-    return status if status in TRANSIENT else ""
+    if status in TRANSIENT:
+        return status
+    plain = _ERROR.match(text) is not None or len(text) <= SHORT // 8
+    for kind, words in _KINDS[1:4]:
+        if any(word in low and (plain or word in _OUTRIGHT) for word in words):
+            return kind
+    return ""
 
 
-def reports_error(text: str) -> bool:
-    """True where a success is an error message: many tools return their errors as text."""
+def reports_error(text: str, *, file: bool = False) -> bool:
+    """True where a success is an error message: many tools return their errors as text.
+
+    *file*: it is the answer of a tool that reads files, whose lines may well begin with such words.
+    """
+    if file and ("\n" in text or len(text) > SHORT // 3):
+        return False
     return _ERROR.match(text) is not None
+
+
+def only_exit(text: str) -> bool:
+    """True where a failure says no more than that it failed, as a search does that found nothing."""
+    return len(text) < 100 and _EXIT.fullmatch(text.strip()) is not None
 
 
 def is_empty(text: str) -> bool:
     """True where the answer of a search says that nothing was found."""
-    if len(text) > SHORT:
+    if len(text) > SHORT // 3:
         return False
-    return _NOTHING.fullmatch(text) is not None or _FOUND_NOTHING.search(text) is not None
+    if _NOTHING.fullmatch(text) is not None:
+        return True
+    match = _FOUND_NOTHING.search(text)
+    return match is not None and (len(text) <= SHORT // 5 or match.start() <= 12 or text[0] in "[{")

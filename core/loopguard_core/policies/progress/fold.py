@@ -69,6 +69,8 @@ class Progress(Policy):
         waited = asked.last != "" and _waits(call, record, agent, asked)
         asked.open += 1
         asked.idle += 1
+        if asked.last or asked.open > 1:
+            agent.repeated[asked.signature] = None
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
@@ -134,6 +136,7 @@ class Progress(Policy):
             hit = [s for s, a in agent.asked.items() if signature == s or tool == a.tool]
             for key in hit:
                 del agent.asked[key]
+                agent.repeated.pop(key, None)
             if hit or (tool and tool in agent.dry_tools):
                 agent.refresh()
                 agent.outage = 0
@@ -141,8 +144,9 @@ class Progress(Policy):
     def counts(self) -> list[Count]:
         found = []
         for agent in self._agents.values():
-            for asked in agent.asked.values():
-                if asked.repeats + asked.open > 1:
+            for signature in agent.repeated:
+                asked = agent.asked.get(signature)
+                if asked is not None and asked.repeats + asked.open > 1:
                     found.append(self._count(agent, asked))
             if agent.dry_count > 1:
                 found += [_dry_count(agent, tool) for tool in sorted(agent.dry_tools)]
@@ -267,6 +271,7 @@ class Progress(Policy):
 
     def _attempted(self, agent: Agent, asked: Asked, message: str) -> None:
         """A call that was requested and did not run: one more repeat, once a message."""
+        agent.repeated[asked.signature] = None
         if asked.counted != message:
             asked.counted = message
             asked.refused += 1

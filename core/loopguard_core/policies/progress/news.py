@@ -100,7 +100,11 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     asked.last = answer
     if "b" in flags:
         return CLEAR
-    if "q" in flags:
+    if "e" in record:
+        if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
+            asked.failing = record.get("c") or "failure"
+            return DRY
+    elif "q" in flags:
         empty = "z" in record
         key = f"{tool}?" if empty else f"{tool}={answer}"
         if empty:
@@ -110,10 +114,6 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
                 asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
         agent.known.add(key)
-    elif "e" in record:
-        if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
-            asked.failing = record.get("c") or "failure"
-            return DRY
     elif "h" in record and "r" in flags and "g" not in request:
         key = f"{tool}={answer}"
         if key in agent.known:

@@ -75,6 +75,7 @@ _BODIES = frozenset(
     (
         "text",
         "message",
+        "question",
         "body",
         "content",
         "msg",
@@ -87,6 +88,8 @@ _BODIES = frozenset(
         "blocks",
     )
 )
+#: Arguments that make a tool a search, whatever its name.
+_ASKS = frozenset(("query", "q", "search_query", "search", "search_term", "keywords", "pattern"))
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 #: Longer raw arguments are not parsed; an answer from here on is long.
 _PARSED, _LONG = 262_144, 200
@@ -117,7 +120,7 @@ class _Tool:
         self.shell = not _SHELLS.isdisjoint(found) and not self.reads
         self.sleeper = not self.reads and bool(found) and found[0] in _SLEEPERS
         self.search = traits.readonly is not False and not SEARCHES.isdisjoint(found)
-        self.tells = bool(traits.mutating) and not TELLS.isdisjoint(found)
+        self.tells = not self.reads and not TELLS.isdisjoint(found)
         self.source = traits.source
         flags = "r" if traits.readonly else ""
         if traits.mutating:
@@ -200,6 +203,8 @@ class ProgressScheme(Scheme):
                 record["w"] = round(seconds, 3)
             if only:
                 record["f"] = flags + "z"
+        elif not tool.search and not (tool.tells or "m" in flags) and not _ASKS.isdisjoint(tidied):
+            record["f"] = flags + "q"
         if command:
             self._shell(args, command, record)
         elif tool.reads and not tool.search:
@@ -241,7 +246,7 @@ class ProgressScheme(Scheme):
         try:
             if ok:
                 return self._success(tool, args, result, traits, request)
-            return self._failure(args, result)
+            return self._failure(args, result, request)
         except Exception:  # noqa: BLE001 - a foreign result may raise anything
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
@@ -258,11 +263,12 @@ class ProgressScheme(Scheme):
         outline = Outline(digest, text)
         record: Record = {"x": digest}
         if len(text) <= answers.SHORT:
+            file = "g" in request or "p" in request
             if "q" in flags and answers.is_empty(text):
                 record["z"] = 1
-            elif outage := answers.outage_class(text):
+            elif not file and (outage := answers.outage_class(text)):
                 record["o"] = outage
-            elif answers.reports_error(text):
+            elif answers.reports_error(text, file=file):
                 said = [word for word in _said(args.value) if word in text]
                 record.update(_failed(result, text, said))
         if len(text) >= _LONG:
@@ -280,9 +286,11 @@ class ProgressScheme(Scheme):
                 record["t"] = result.digest_of(timeless + rest)
         return record
 
-    def _failure(self, args: Payload, result: Payload) -> Record:
+    def _failure(self, args: Payload, result: Payload, request: Record) -> Record:
         digest = result.digest
         text = answers.text_of(result.value) or result.canonical[:4000]
+        if "q" in request["f"] and answers.only_exit(text):
+            return {"e": result.digest_of(""), "c": answers.NOTHING_FOUND}
         said = [word for word in _said(args.value) if word in text]
         known = None if said else self._memory.failure(digest)
         if known is not None:

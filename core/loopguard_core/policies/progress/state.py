@@ -87,6 +87,7 @@ class Agent:
         "outage",
         "probe",
         "refusals",
+        "repeated",
         "seen_as",
         "stale",
         "worked",
@@ -94,6 +95,8 @@ class Agent:
 
     def __init__(self) -> None:
         self.asked: dict[str, Asked] = {}
+        #: Signatures that were asked more than once, in order.
+        self.repeated: dict[str, None] = {}
         #: Steps without news; how many of them failed or found nothing, and in points.
         self.stale = 0
         self.dry = 0

@@ -36,8 +36,10 @@ _OWN = frozenset(
     " thread connection conn worker container instance call query conversation log response message-id x-request".split()
 )
 #: What leads a made-up name: ``job-8f3a2b1c``.
-_NOUNS = frozenset(
-    "job task id msg message event evt batch ticket order build deploy pod img file tmp".split()
+_NOUNS = frozenset("job id ticket issue order build deploy deployment pod tmp task".split())
+#: A duration after these is still to come.
+_AHEAD = frozenset(
+    "eta remaining left countdown wait retry again starts due try every timeout limit within".split()
 )
 _TOKENS = frozenset(
     (
@@ -87,7 +89,8 @@ _WATCHED = (
     | _MONTHS
     | _COUNTED
     | _DID
-    | frozenset(("id", "count", "number", "no", "nr", "remaining", "left"))
+    | _NOUNS
+    | frozenset(("count", "number", "no", "nr", "remaining", "left"))
 )
 _FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
 
@@ -174,7 +177,8 @@ def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered
         return _worded(word, label, owner, numbered)
     number, unit = match[1], match[2]
     if not unit:
-        if label not in _WATCHED and not label.endswith(_SUFFIXES) and not _long(number):
+        marked = words[at][0] == "#" or label in _WATCHED or label.endswith(_SUFFIXES)
+        if not marked and len(number) < 10:
             following = words[at + 1].rstrip(_ENDS) if at + 1 < len(words) else ""
             if following not in _FOLLOWING:
                 return KEEP
@@ -191,10 +195,6 @@ def _before(words: list[str], at: int) -> tuple[str, int]:
         if word:
             return word, at
     return "", 0
-
-
-def _long(number: str) -> bool:
-    return len(number) >= 10
 
 
 def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
@@ -241,7 +241,7 @@ def _labelled(
         and number.isdigit()
     ):
         return CLOCK
-    if label in _PROCESS:
+    if label in _PROCESS or (numbered and not unit and (label in _NOUNS or words[at][0] == "#")):
         return LABEL
     if label == "id" or label.endswith(("_id", "-id")):
         noun = owner if label == "id" else label[:-3]
@@ -270,12 +270,20 @@ def _timed(
     if label == "count" and owner in ("token", "tokens"):
         return LABEL
     if (unit or following) in _UNITS:
-        if label in _TOOK or label in _IN:
+        if label in _TOOK or (label in _IN and owner not in _AHEAD):
             return LABEL
         after = words[at + (1 if unit else 2) : at + (2 if unit else 3)]
         if label in _LASTS or after == ["ago"]:
             return CLOCK
         if f"({number}" in text or f"[{number}" in text:
+            return LABEL
+        last = at + (1 if unit else 2) >= len(words)
+        if (
+            last
+            and label not in _AHEAD
+            and owner not in _AHEAD
+            and ("." in number or (unit or following) == "ms")
+        ):
             return LABEL
     elif label == "took" or (label == "time" and owner in _TIMES):
         return LABEL
