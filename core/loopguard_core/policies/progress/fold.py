@@ -200,7 +200,7 @@ class Progress(Policy):
             "repetition" if agent.stale < 2 * repeats else "cycle",
             asked.signature,
             repeats + 1,
-            self._stopped_at(record, agent, asked),
+            min(self._stopped_at(record, agent, asked), repeats + 1),
             reasons.again(call.tool, agent, asked, halts=halts),
         )
 
