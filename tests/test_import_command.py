@@ -152,3 +152,14 @@ def test_open_without_a_target_says_what_to_name_where_nobody_can_choose(tmp_pat
     assert (answer.returncode, b"import --find" in answer.stderr) == (2, True)
     listed = console("import", "--find", env=env)
     assert str(transcript).encode() in listed.stdout
+
+
+def test_a_session_that_was_left_alone_is_said(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    store.append(Event("session_start", "pi-1", ts=1.0, data={"agent": "pi"}))
+    store.close()
+    env = environment(LOOPGUARD_STORE=str(tmp_path / "events.db"), HOME=str(tmp_path))
+    answer = console("import", DATA / "pi.jsonl", env=env)
+    assert answer.returncode == 0
+    assert b"pi-1 was left alone" in answer.stderr
+    assert b"0 events added" in answer.stdout

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from loopguard_console.errors import Failure, Refused
+from loopguard_console.errors import Refused
 from loopguard_console.inputs import open_inputs
 from loopguard_console.offering import listed
 from loopguard_console.output import emit, json_option, remark, say
@@ -56,16 +56,11 @@ def import_(
     store = _open(options)
     try:
         digester = Digester(machine_key(store.place))
-        refused = 0
         for file in files:
             for stream in open_inputs(file, format_name):
-                result = _import(stream, store, digester)
-                refused += len(result.refused)
-                _say(stream, result, as_json)
+                _say(stream, _import(stream, store, digester), as_json)
     finally:
         store.close()
-    if refused:
-        raise Failure(f"{refused} session{'s were' if refused > 1 else ' was'} not imported")
 
 
 def _open(options: Options) -> Store:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from loopguard_core.importers.head import Head
 
 _OWN = frozenset({"sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate"})
+#: how many records of subagents in the same file are remembered, to find whose the next ones are
+_ROOTS = 50_000
 _QUIET_SYSTEM = frozenset({"compact_boundary", "microcompact_boundary"})
 
 
@@ -181,6 +183,8 @@ class _Reader:
             return agent
         uuid = string(record.get("uuid"))
         root = self._roots.get(string(record.get("parentUuid"))) or f"side-{uuid[:8]}"
+        if len(self._roots) > _ROOTS:
+            self._roots = dict(list(self._roots.items())[_ROOTS // 2 :])
         self._roots[uuid] = root
         return root
 
