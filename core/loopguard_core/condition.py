@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from loopguard_core.identity import canonical
+from loopguard_core.patterns import lazy
 from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     Term = Callable[[str, str, Verdict], bool]
 
-_TERM = re.compile(r'/(?P<regex>(?:[^/\\]|\\.)*)/|"(?P<phrase>[^"]*)"|(?P<word>\S+)')
-_COMPARED = re.compile(r"(tier|count)(>=|<=|>|<|=|:)(.+)")
+_TERM = lazy(r'/(?P<regex>(?:[^/\\]|\\.)*)/|"(?P<phrase>[^"]*)"|(?P<word>\S+)')
+_COMPARED = lazy(r"(tier|count)(>=|<=|>|<|=|:)(.+)")
 
 
 class ConditionError(ValueError):
@@ -43,7 +44,7 @@ class Condition:
 def _term(found: re.Match[str]) -> Term:
     if found["regex"] is not None:
         try:
-            pattern = re.compile(found["regex"], re.IGNORECASE)
+            pattern = lazy(found["regex"], re.IGNORECASE)
         except re.error as error:
             raise ConditionError(f"not a regular expression: {error}") from None
         return lambda tool, shown, verdict: pattern.search(shown) is not None

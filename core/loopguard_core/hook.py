@@ -275,7 +275,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _alarm(seconds: float) -> None:
     """Raise ``OutOfTime`` in *seconds*; 0 takes it back."""
-    import signal
+    signal = __import__("_signal")  # the module below ``signal``, which makes enumerations first
 
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _ring)

@@ -7,13 +7,13 @@ name without a known verb says nothing.
 
 from __future__ import annotations
 
-import re
+from loopguard_core.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
+_WORD = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
 
 READS = frozenset(
     "read get list search find grep glob fetch view show query lookup look describe inspect cat head tail ls dir"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from loopguard_core.patterns import lazy
 from loopguard_core.policies.progress.volatile import without_notices
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 _EDGE = 1500
 SHORT = 600
-_QUOTED = re.compile(r"\"[^\"\n]{0,300}\"|`[^`\n]{0,300}['`]|(?<!\w)'[^'\n]{0,300}'(?!\w)")
+_QUOTED = lazy(r"\"[^\"\n]{0,300}\"|`[^`\n]{0,300}['`]|(?<!\w)'[^'\n]{0,300}'(?!\w)")
 _DIGITS = frozenset("0123456789")
 _EDGES = "()[]{}<>,;:!?'\"`*="
 _DATED = frozenset(
@@ -26,20 +27,20 @@ _DATED = frozenset(
     " aug sep oct nov dec utc gmt am pm ms s sec secs second seconds min mins minute minutes hour hours".split()
 )
 
-_EXIT = re.compile(
+_EXIT = lazy(
     r"(?:error:?\s*)?(?:(?:command |process )?(?:failed |exited )?(?:with )?(?:an )?exit(?:ed)?(?: with)?(?: code| status)?:?\s*1\W*)?",
     re.I,
 )
-_ERROR = re.compile(
+_ERROR = lazy(
     r"[\W_]{0,4}(?:error|exception|fatal|failure|failed|traceback|[a-z]{2,30}error)\b(?: \(?\w{1,30}\)?){0,3}[\"']?\s?[:=]",
     re.I,
 )
-_NOTHING = re.compile(
+_NOTHING = lazy(
     r"[\W_]*(?:none|null|nil|nothing|empty|0|n/?a|not found|nothing found|no output|no content|no data"
     r"|\{\s*\}|\[\s*\]|-+)?[\W_]*",
     re.I,
 )
-_FOUND_NOTHING = re.compile(
+_FOUND_NOTHING = lazy(
     r"\b(?:no|0|zero)\s+(?:\w+\s+){0,3}?(?:results?|match(?:es)?|hits?|files?|records?|rows?|documents?|entries|items?"
     r"|occurrences|pages?|articles?|papers?|data|memor(?:y|ies)|references|symbols|issues|tickets|users?)\b"
     r"|\bnothing (?:was |has been )?(?:found|matched|matches|returned)\b|\b(?:did not|didn't|does not|doesn't) match\b"
@@ -64,13 +65,13 @@ READ_BEFORE, SAME_TARGET = "lines read before", "same target"
 #: Failures that pass by themselves.
 TRANSIENT = frozenset((RATE, OUTAGE, NETWORK))
 
-_TOOL = re.compile(
+_TOOL = lazy(
     r"(?:unknown|no such|invalid|unrecogni[sz]ed|unsupported|undefined|nonexistent|unregistered) (?:tool|function)\b"
     r"|\b(?:tool|function)\b.{0,80}?(?:not found|does not exist|doesn't exist|not registered|unavailable|is unknown|not recogni[sz]ed"
     r"|is empty|isn't available|is not (?:available|defined|registered|valid|a (?:known|valid)))"
     r"|no (?:tool|function) (?:named|called|with)|(?:empty|missing) (?:tool|function)"
 )
-_STATUS = re.compile(
+_STATUS = lazy(
     r"(?:\b(?:https?|status|code|error|err|response|got|returned|upstream)\b[\s:=#/.()-]{0,4}(?:1\.[01]\s)?|^\W{0,2})"
     r"(40[0134]|409|429|50[0-4]|52\d)\b|\b(429|50[234]) [a-z]",
     re.M,

@@ -10,7 +10,7 @@ Nothing is copied while there is nothing to change: ``tidy`` gives back the very
 
 from __future__ import annotations
 
-import re
+from loopguard_core.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ _FREE, _LONG = 64, 4096
 #: Longer lists are left as they are.
 _MANY = 32
 _DEEPEST = 12
-_DOTTED = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[/\\]{2}|\\|.[/\\]$|^file:")
-_COMMENT = re.compile(r"(?m)^[ \t]*#(?!!).*\n?")
+_DOTTED = lazy(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[/\\]{2}|\\|.[/\\]$|^file:")
+_COMMENT = lazy(r"(?m)^[ \t]*#(?!!).*\n?")
 _WHOLE = 2**53
 
 

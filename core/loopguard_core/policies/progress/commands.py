@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from loopguard_core.patterns import lazy
 from loopguard_core.policies.progress.arguments import path
 
 TYPE_CHECKING = False
@@ -11,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SLEEP = re.compile(
+_SLEEP = lazy(
     r"(?:^|[;&|\n(]|\bdo\b|\bthen\b)\s*(?:timeout\s+\S+\s+)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)\b",
     re.I,
 )
-_ONLY_SLEEP = re.compile(r"\s*sleep\s+\d+(?:\.\d+)?[smhd]?\s*;?\s*", re.I)
+_ONLY_SLEEP = lazy(r"\s*sleep\s+\d+(?:\.\d+)?[smhd]?\s*;?\s*", re.I)
 _SLEPT_FIELDS = (
     "seconds",
     "duration",
@@ -49,11 +50,11 @@ _LOOKS = frozenset(
         "awk",
     )
 )
-_CD = re.compile(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
-_RANGE = re.compile(r"^sed\s+-n\s+['\"]?(\d+)(?:,(\d+))?p['\"]?\s+(\S+)$")
-_HEAD = re.compile(r"^head\s+(?:-n\s*|-|--lines=)(\d+)\s+(\S+)$")
-_CAT = re.compile(r"^cat\s+(?:-n\s+)?([^\s|<>&;*-][^\s|<>&;*]*)$")
-_NL = re.compile(r"^(?:nl\s+-ba|cat\s+-n|cat)\s+(\S+)\s*\|\s*sed\s+-n\s+['\"]?(\d+),(\d+)p['\"]?$")
+_CD = lazy(r"^\s*(?:cd\s+\S+\s*(?:&&|;)\s*)+")
+_RANGE = lazy(r"^sed\s+-n\s+['\"]?(\d+)(?:,(\d+))?p['\"]?\s+(\S+)$")
+_HEAD = lazy(r"^head\s+(?:-n\s*|-|--lines=)(\d+)\s+(\S+)$")
+_CAT = lazy(r"^cat\s+(?:-n\s+)?([^\s|<>&;*-][^\s|<>&;*]*)$")
+_NL = lazy(r"^(?:nl\s+-ba|cat\s+-n|cat)\s+(\S+)\s*\|\s*sed\s+-n\s+['\"]?(\d+),(\d+)p['\"]?$")
 
 _STARTS = (
     "offset",

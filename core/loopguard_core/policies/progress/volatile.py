@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 
+from loopguard_core.patterns import lazy
+
 _DIGITS = frozenset("0123456789")
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_HEX = re.compile(r"0x[0-9a-f]{4,}|[0-9a-f]{12,}")
-_NUMBER = re.compile(r"([0-9][0-9.,]*)([a-zµ%]*)")
-_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
-_NOTICE = re.compile(
+_UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HEX = lazy(r"0x[0-9a-f]{4,}|[0-9a-f]{12,}")
+_NUMBER = lazy(r"([0-9][0-9.,]*)([a-zµ%]*)")
+_DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
+_NOTICE = lazy(
     r"\n?\[[^\]\n]{0,80}\b(?:loop|guard|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
     r"|<(system-reminder|system_warning|loop-?guard|notice)>.{0,4000}?</\1>",
     re.I | re.S,
