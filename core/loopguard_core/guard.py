@@ -9,9 +9,10 @@ the policy's counters.
 from __future__ import annotations
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import Event, compared
-from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
+from loopguard_core.events import Event
+from loopguard_core.identity import EXACT, Digester, Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
+from loopguard_core.reading import Reading
 from loopguard_core.traits import TraitTable
 from loopguard_core.verdict import Ruling, Tier, Verdict, tool_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from loopguard_core.identity import Record, Scheme
+    from loopguard_core.identity import Record
     from loopguard_core.verdict import Count
 
 MODES = ("observe", "ask", "enforce")
@@ -33,7 +34,7 @@ class _Open:
 
     __slots__ = ("args", "call", "hit", "request", "ruling", "spoken", "started")
 
-    def __init__(self, call: Call, args: Payload, hit: str, ruling: Ruling, spoken: int) -> None:
+    def __init__(self, call: Call, args: object, hit: str, ruling: Ruling, spoken: int) -> None:
         self.call = call
         self.args = args
         self.hit = hit
@@ -79,8 +80,7 @@ class Guard:
         self._spoken = 0
         self._last_ts: float | None = None
         self._ruled: tuple[Event, _Open] | None = None
-        self._schemes: tuple[Scheme, ...] = (ExactScheme(), *policy.schemes)
-        self._names = frozenset(s.name for s in self._schemes)
+        self._reading = Reading(policy.schemes, self.traits, self.digester)
 
     # -- records ---------------------------------------------------------------------------------
 
@@ -88,8 +88,7 @@ class Guard:
         self, tool: str, args: Payload, annotations: Mapping[str, Any] | None = None
     ) -> dict[str, Record]:
         """The records of a requested call, one a scheme, to be stored on its ``call_start``."""
-        traits = self.traits.of(tool, annotations)
-        return {s.name: s.request(tool, args, traits) for s in self._schemes}
+        return self._reading.request(tool, args, annotations)
 
     def identify_result(
         self,
@@ -101,11 +100,7 @@ class Guard:
         annotations: Mapping[str, Any] | None = None,
     ) -> dict[str, Record]:
         """The records of a result, one a scheme, to be stored on its ``call_end``."""
-        traits = self.traits.of(tool, annotations)
-        return {
-            s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
-            for s in self._schemes
-        }
+        return self._reading.outcome(tool, args, result, ok, request, annotations)
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -203,7 +198,7 @@ class Guard:
         for name in _STATE:
             setattr(self, name, thaw(state[name]))
         for call, hit, ruling, spoken, request in state["open"]:
-            opened = _Open(thaw(call), Payload(None, self.digester), hit, thaw(ruling), spoken)
+            opened = _Open(thaw(call), None, hit, thaw(ruling), spoken)
             opened.request = request
             self._open[opened.call.call] = opened
         members = getattr(self.policy, "members", ())
@@ -211,39 +206,10 @@ class Guard:
             set_attributes(policy, own)
 
     def _judge(self, event: Event) -> _Open:
-        call, args = self._call(event)
+        call = self._reading.call_of(event, self._last_ts)
         hit = event.text("breakpoint")
-        return _Open(call, args, hit, self._rule(call, hit), self._spoken)
-
-    def _call(self, event: Event) -> tuple[Call, Payload]:
-        data = event.data
-        tool = str(data["tool"])
-        args = Payload(data.get("args"), self.digester)
-        stored = data.get("ids")
-        approximate = False
-        if isinstance(stored, dict) and self._names <= stored.keys():
-            records: dict[str, Record] = stored
-        else:
-            records = dict(stored) if isinstance(stored, dict) else {}
-            traits = self.traits.of(tool, data.get("traits"))
-            approximate = bool(data.get("cut") or data.get("redacted"))
-            for scheme in self._schemes:
-                if scheme.name not in records:
-                    records[scheme.name] = scheme.request(tool, args, traits)
-        gap = data.get("dt")
-        if gap is None and event.ts is not None and self._last_ts is not None:
-            gap = event.ts - self._last_ts
-        call = Call(
-            str(data["call"]),
-            tool,
-            records,
-            message=str(data.get("message") or ""),
-            agent=str(data.get("agent") or ""),
-            ts=event.ts,
-            gap=gap,
-            approximate=approximate,
-        )
-        return call, args
+        ruling = self._rule(call, hit)
+        return _Open(call, event.data.get("args"), hit, ruling, self._spoken)
 
     def _rule(self, call: Call, hit: str) -> Ruling:
         verdict = self.policy.peek(call)
@@ -336,7 +302,9 @@ class Guard:
         if kind == "blocked":
             self._refused(opened, event.seq)
             return None
-        outcome = self._outcome(opened, event, kind)
+        message = opened.call.message
+        closes = not self._open or all(o.call.message != message for o in self._open.values())
+        outcome = self._reading.outcome_of(event, opened.call, opened.args, closes)
         self._answered(opened, outcome)
         if not opened.started:
             return None
@@ -344,36 +312,6 @@ class Guard:
         if verdict is not None and self._latches(verdict):
             self.latch = Halt(event.seq, note=verdict.reason, verdict=verdict)
         return verdict
-
-    def _outcome(self, opened: _Open, event: Event, kind: str) -> Outcome:
-        call = opened.call
-        stored = event.data.get("ids")
-        if isinstance(stored, dict) and self._names <= stored.keys():
-            records: dict[str, Record] = stored
-        else:
-            records = dict(stored) if isinstance(stored, dict) else {}
-            if kind != "pending":
-                result = Payload(compared(event.data), self.digester)
-                traits = self.traits.of(call.tool)
-                for scheme in self._schemes:
-                    if scheme.name not in records:
-                        request = call.records[scheme.name]
-                        records[scheme.name] = scheme.outcome(
-                            call.tool, opened.args, result, kind == "ok", traits, request
-                        )
-        duration = event.data.get("duration")
-        closes = event.data.get("last")
-        if closes is None:
-            closes = not self._open or all(
-                o.call.message != call.message for o in self._open.values()
-            )
-        return Outcome(
-            kind,
-            records,
-            ts=event.ts,
-            duration=float(duration) if isinstance(duration, (int, float)) else None,
-            closes_message=bool(closes),
-        )
 
     def _answered(self, opened: _Open, outcome: Outcome) -> None:
         signature = opened.ruling.verdict.signature

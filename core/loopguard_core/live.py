@@ -20,9 +20,8 @@ from loopguard_core.events import portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
-from loopguard_core.processes import here, started
+from loopguard_core.opening import key_for, opening
 from loopguard_core.store.contract import StoreError, Taken
-from loopguard_core.store.paths import default_store, machine_key
 from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
 from loopguard_core.waiting import Answer, Ticket, Waiting
@@ -85,7 +84,7 @@ class LiveSession:
         self._named_by, self._names, self._named = 0, "", 0
         policies = [config.make_policy()]
         traits = config.trait_table()
-        key = self._key(store)
+        key = key_for(config, store)
         digester = self._digester = Digester(key)
 
         def fresh() -> Guard:
@@ -108,30 +107,9 @@ class LiveSession:
             config.store or None, redaction=config.redaction, limit=config.payload_limit
         )
 
-    def _key(self, store: Store | None) -> bytes:
-        """The machine's key; where it cannot be read, one of this process."""
-        place = store.place if store is not None else self.config.store or default_store()
-        try:
-            return machine_key(os.path.abspath(place)) if place else b""
-        except StoreError:
-            return os.urandom(32)
-
     def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool) -> None:
-        journal, config = self._journal, self.config
-        pid = pid or os.getpid()
-        journal.opening = {
-            "agent": self.agent,
-            "cwd": cwd or here(),
-            "pid": pid,
-            "pid_started": started(pid),
-            "host": os.uname().nodename,
-            "parent": self.parent,
-            "policy": config.policy_name,
-            "mode": config.mode,
-            "config": config.digest,
-        }
-        if config.recorded:
-            journal.opening["settings"] = config.recorded
+        journal = self._journal
+        journal.opening = opening(self.config, self.agent, cwd, pid, self.parent)
         known = None
         try:
             if journal.store is None:

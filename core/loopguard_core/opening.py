@@ -1,0 +1,44 @@
+"""What a session needs when it begins: its key, and what its first event says."""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.processes import here, started
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.paths import default_store, machine_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.config import Config
+    from loopguard_core.store.contract import Store
+
+
+def key_for(config: Config, store: Store | None) -> bytes:
+    """The machine's key; where it cannot be read, one of this process. Empty for a store in memory."""
+    place = store.place if store is not None else config.store or default_store()
+    try:
+        return machine_key(os.path.abspath(place)) if place else b""
+    except StoreError:
+        return os.urandom(32)
+
+
+def opening(config: Config, agent: str, cwd: str, pid: int, parent: str) -> dict[str, Any]:
+    """What a ``session_start`` says; *pid* 0 is this process."""
+    pid = pid or os.getpid()
+    said: dict[str, Any] = {
+        "agent": agent,
+        "cwd": cwd or here(),
+        "pid": pid,
+        "pid_started": started(pid),
+        "host": os.uname().nodename,
+        "parent": parent,
+        "policy": config.policy_name,
+        "mode": config.mode,
+        "config": config.digest,
+    }
+    if config.recorded:
+        said["settings"] = config.recorded
+    return said

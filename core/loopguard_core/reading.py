@@ -1,0 +1,118 @@
+"""What a policy sees of an event: records instead of payloads.
+
+Stored records are used as they are; one that is missing (a recording, another policy's scheme) is made
+from the payload, as far as that was stored.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.events import compared
+from loopguard_core.identity import Digester, ExactScheme, Payload
+from loopguard_core.policies.base import Call, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.identity import Record, Scheme
+    from loopguard_core.traits import TraitTable
+
+
+class Reading:
+    """Reads with the schemes of one policy, and always with ``exact``."""
+
+    __slots__ = ("_digester", "_names", "_schemes", "_traits")
+
+    def __init__(self, schemes: Sequence[Scheme], traits: TraitTable, digester: Digester) -> None:
+        self._schemes: tuple[Scheme, ...] = (ExactScheme(), *schemes)
+        self._names = frozenset(scheme.name for scheme in self._schemes)
+        self._traits = traits
+        self._digester = digester
+
+    def request(
+        self, tool: str, args: Payload, annotations: Mapping[str, Any] | None = None
+    ) -> dict[str, Record]:
+        """The records of a requested call, one a scheme."""
+        traits = self._traits.of(tool, annotations)
+        return {s.name: s.request(tool, args, traits) for s in self._schemes}
+
+    def outcome(
+        self,
+        tool: str,
+        args: Payload,
+        result: Payload,
+        ok: bool,
+        request: Mapping[str, Record],
+        annotations: Mapping[str, Any] | None = None,
+    ) -> dict[str, Record]:
+        """The records of a result, one a scheme."""
+        traits = self._traits.of(tool, annotations)
+        return {
+            s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
+            for s in self._schemes
+        }
+
+    def call_of(self, event: Event, last_ts: float | None) -> Call:
+        """The call of a ``call_start``; *last_ts* is the time of the event before it."""
+        data = event.data
+        tool = str(data["tool"])
+        stored = data.get("ids")
+        approximate = False
+        if isinstance(stored, dict) and self._names <= stored.keys():
+            records: dict[str, Record] = stored
+        else:
+            records = dict(stored) if isinstance(stored, dict) else {}
+            approximate = bool(data.get("cut") or data.get("redacted"))
+            args = Payload(data.get("args"), self._digester)
+            traits = self._traits.of(tool, data.get("traits"))
+            for scheme in self._schemes:
+                if scheme.name not in records:
+                    records[scheme.name] = scheme.request(tool, args, traits)
+        gap = data.get("dt")
+        if gap is None and event.ts is not None and last_ts is not None:
+            gap = event.ts - last_ts
+        return Call(
+            str(data["call"]),
+            tool,
+            records,
+            message=str(data.get("message") or ""),
+            agent=str(data.get("agent") or ""),
+            ts=event.ts,
+            gap=gap,
+            approximate=approximate,
+        )
+
+    def outcome_of(self, event: Event, call: Call, args: object, closes: bool) -> Outcome:
+        """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
+        data = event.data
+        kind = str(data["outcome"])
+        stored = data.get("ids")
+        if isinstance(stored, dict) and self._names <= stored.keys():
+            records: dict[str, Record] = stored
+        else:
+            records = dict(stored) if isinstance(stored, dict) else {}
+            if kind != "pending":
+                self._complete(records, call, args, Payload(compared(data), self._digester), kind)
+        duration = data.get("duration")
+        last = data.get("last")
+        return Outcome(
+            kind,
+            records,
+            ts=event.ts,
+            duration=float(duration) if isinstance(duration, (int, float)) else None,
+            closes_message=closes if last is None else bool(last),
+        )
+
+    def _complete(
+        self, records: dict[str, Record], call: Call, args: object, result: Payload, kind: str
+    ) -> None:
+        asked = Payload(args, self._digester)
+        traits = self._traits.of(call.tool)
+        for scheme in self._schemes:
+            if scheme.name not in records:
+                request = call.records[scheme.name]
+                records[scheme.name] = scheme.outcome(
+                    call.tool, asked, result, kind == "ok", traits, request
+                )
