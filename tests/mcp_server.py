@@ -73,17 +73,23 @@ def answer(message: dict[str, Any], slow: list[Any]) -> None:
     params = message.get("params") or {}
     if method == "initialize":
         told = {"name": "scripted", "version": "1", "session": os.environ.get("LOOPGUARD_SESSION")}
-        respond(id, result={"serverInfo": told, "capabilities": {}, "protocolVersion": "x"})
+        version = params.get("protocolVersion", "2025-11-25")
+        about = {"serverInfo": told, "capabilities": {"tools": {}}, "protocolVersion": version}
+        respond(id, result=about)
     elif method == "tools/list":
         respond(id, result={"tools": TOOLS})
     elif method == "tools/call":
         call(id, params.get("name", ""), params, slow)
     elif method == "tasks/result":
         respond(id, result=text("the task is done"))
+    elif method == "ping":
+        respond(id, result={})
     elif method == "say":
         for said in params["lines"]:
             sys.stdout.write(said)
         sys.stdout.flush()
+    elif method == "server/discover":  # a client tries the newest revision first
+        respond(id, error={"code": -32601, "message": "method not found"})
 
 
 if __name__ == "__main__":

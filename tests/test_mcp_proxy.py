@@ -17,7 +17,7 @@ ASK = "unattended_wait_seconds = 60\n"
 def test_everything_but_calls_passes_byte_for_byte(tmp_path: Path) -> None:
     down = [
         b'{"jsonrpc": "2.0",   "id":"x", "method":"say/caf\\u00e9/\xc3\xa9", "params": {"n": 1.0e2}}\n',
-        b'[{"jsonrpc":"2.0","method":"ping","id":9},  {"jsonrpc":"2.0","id":3,"result":{}}]\n',
+        b'[{"jsonrpc":"2.0","method":"unheard","id":9},  {"jsonrpc":"2.0","id":3,"result":{}}]\n',
         b"not json at all \xff\n",
         b"\n",
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}\n',

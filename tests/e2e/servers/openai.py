@@ -49,11 +49,13 @@ class OpenAIServer(ModelServer):
                 "status": "completed",
                 "content": [{"type": "output_text", "text": part.text, "annotations": []}],
             }
+        namespace, _, name = part.name.rpartition(".")  # Codex offers a server's tools in one
         return {
             "type": "function_call",
             "id": f"fc_{part.id}",
             "call_id": part.id,
-            "name": part.name,
+            **({"namespace": namespace} if namespace else {}),
+            "name": name,
             "arguments": json.dumps(part.args),
             "status": "completed",
         }
