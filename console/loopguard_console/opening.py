@@ -16,8 +16,11 @@ from loopguard_console.desk import Desk
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.feed import Feed
 from loopguard_console.guards import guard_of
+from loopguard_console.output import remark
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
+from loopguard_console.retention import Retention
+from loopguard_console.stores import settings
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
@@ -42,7 +45,7 @@ class _CalmEvents(StoreEvents):
 
 def live_app(store_path: str | None = None) -> ConsoleApp:
     """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
-    store = open_store(store_path)
+    store = open_store(store_path, redaction=settings().redaction)
     inside = inside_agent(store)
     why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
     return ConsoleApp(
@@ -126,7 +129,15 @@ def _run(app: ConsoleApp) -> None:
 
 def run_live(store_path: str | None = None) -> None:
     """Open the console on the live store and stay until the person leaves."""
-    _run(live_app(store_path))
+    app = live_app(store_path)
+    retention = Retention(app.source, settings())
+    if retention.wanted and app.decider is not None:
+        retention.start()
+    try:
+        _run(app)
+    finally:
+        if report := retention.leave():
+            remark(report)
 
 
 def run_stored(session: str, store_path: str | None = None) -> None:

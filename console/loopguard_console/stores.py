@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.render import safe
+from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Session, Store
 from loopguard_core.store.paths import ENVIRONMENT, default_store
@@ -53,12 +54,23 @@ def deciding(options: Options) -> Iterator[Store]:
     place = place_of(options)
     if not os.path.lexists(place):
         raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
-    store = open_store(place, create=False)
+    store = open_store(place, create=False, redaction=settings().redaction)
     try:
         _not_from_inside(inside_agent(store))
         yield store
     finally:
         store.close()
+
+
+def settings() -> Config:
+    """The settings of this folder; the defaults where they cannot be read.
+
+    Who decides is not kept from it by a line in a file; ``doctor`` says what is wrong with that.
+    """
+    try:
+        return load_config()
+    except ConfigError:
+        return Config()
 
 
 def _not_from_inside(session: str) -> None:
