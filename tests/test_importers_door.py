@@ -12,6 +12,7 @@ import zstandard
 from importing import DATA, calls, opened
 from loopguard_core.events import decode, encode
 from loopguard_core.importers import Unreadable, open_recordings, open_stream
+from loopguard_core.importers.detect import importers
 
 
 def test_our_own_lines_come_back_as_they_were() -> None:
@@ -126,3 +127,18 @@ def test_folders_that_may_not_be_looked_into_are_passed_over(tmp_path: Path) -> 
         assert [r.session for r in open_recordings(tmp_path)] == ["a", "b"]
     finally:
         closed.chmod(0o700)
+
+
+def test_every_format_is_described_and_has_a_fixture() -> None:
+    table = (Path(__file__).parents[1] / "docs" / "formats.md").read_text()
+    found = {r.format for p in DATA.iterdir() if p.is_file() for r in open_recordings(p)}
+    for importer in importers():
+        assert f"| `{importer.name}` |" in table
+        assert importer.name in found
+
+
+def test_a_format_can_be_named_and_a_wrong_name_is_refused() -> None:
+    with open_stream(DATA / "pi.jsonl", format="pi") as stream:
+        assert stream.importer.name == "pi"
+    with pytest.raises(Unreadable, match="no format is called 'nonsense'"):
+        open_stream(DATA / "pi.jsonl", format="nonsense")
