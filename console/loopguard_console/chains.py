@@ -74,7 +74,7 @@ def _run(recording: Recording, first: int, end: int) -> str:
             pad(number, 9, right=True),
             clock(rows[-1].ts),
             pad(f"{call} {times}".rstrip(), 58),
-            pad(outcomes, 8),
+            pad(outcomes, 10),
             pad(span(rows[-1].duration), 6, right=True),
             _tiers(rows),
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from loopguard_console.errors import Failure, Refused
+from loopguard_console.errors import Failure
+from loopguard_console.files import write_new
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.progress import watched
 from loopguard_console.stores import Options, find_session, reading
@@ -37,28 +36,8 @@ def export(
             for line in lines:
                 click.echo(line, nl=False)
             return
-        events = _write(lines, Path(out), force)
+        events = write_new(Path(out), lines, force=force)
     if as_json:
         emit({"file": out, "events": events})
     else:
         say(f"{events} events written to {out}")
-
-
-def _write(lines: Iterator[str], path: Path, force: bool) -> int:
-    """Write *lines* to *path*, all or nothing, for this user alone; how many."""
-    if path.exists() and not force:
-        raise Refused(f"{path}: is there already; --force replaces it")
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    count = 0
-    try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode is set above
-            for line in lines:
-                file.write(line)
-                count += 1
-        made.replace(path)
-    except OSError as error:
-        raise Failure(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        made.unlink(missing_ok=True)
-    return count

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
 import click
 
 from loopguard_console.chains import call_json, recordings_of
-from loopguard_console.inputs import open_inputs, read_events
 from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option
 from loopguard_console.policies import choose
-from loopguard_console.progress import watched
 from loopguard_console.stores import Options, find_session, place_of, reading
+from loopguard_console.targets import is_session, target_events, unjudged
 from loopguard_core.events import Event
 
 
@@ -43,20 +41,16 @@ def open_recording(
     target = target or choose_found()
     anew = bool(name or given or config)
     settings = choose(name, given, config) if anew else None
-    events: Iterable[Event]
-    if target == "-" or Path(target).exists() or not _in_store(options, target):
-        events = list(_from_files(target, format_name))
-    elif anew or as_json:
-        events = _from_store(options, target)
-    else:
+    if is_session(options, target) and not (anew or as_json):
         with reading(options) as store:
             session = find_session(store, target).session
         from loopguard_console.opening import run_stored
 
         run_stored(session, place_of(options))
         return
+    events: Iterable[Event] = target_events(options, target, format_name)
     if anew:
-        events = map(_unjudged, events)
+        events = map(unjudged, events)
     if as_json:
         for recording in recordings_of(events, settings):
             for index in range(len(recording)):
@@ -65,30 +59,3 @@ def open_recording(
     from loopguard_console.opening import run_replay
 
     run_replay(events, title=target, config=settings)
-
-
-def _in_store(options: Options, target: str) -> bool:
-    """Whether *target* looks like a session rather than a path that is not there."""
-    if "/" in target or Path(target).suffix:
-        with reading(options) as store:
-            return store is not None and store.session(target) is not None
-    return True
-
-
-def _from_store(options: Options, target: str) -> list[Event]:
-    with reading(options) as store:
-        found = find_session(store, target)
-        return [] if store is None else store.read(found.session)
-
-
-def _from_files(target: str, format_name: str) -> Iterator[Event]:
-    for stream in open_inputs(target, format_name):
-        yield from watched(read_events(stream), stream.source.place)
-
-
-def _unjudged(event: Event) -> Event:
-    """The event without the verdict that it was recorded with."""
-    if "verdict" in event.data:
-        data = {k: v for k, v in event.data.items() if k != "verdict"}
-        return Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data)
-    return event

@@ -1,0 +1,43 @@
+"""What a person names to look back at: a file, a folder, standard input, or a session of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from loopguard_console.inputs import open_inputs, read_events
+from loopguard_console.progress import watched
+from loopguard_console.stores import Options, find_session, reading
+from loopguard_core.events import Event
+
+
+def is_session(options: Options, target: str) -> bool:
+    """Whether *target* means a session of the store rather than a path."""
+    if target == "-" or Path(target).exists():
+        return False
+    if "/" in target or Path(target).suffix:
+        with reading(options) as store:
+            return store is not None and store.session(target) is not None
+    return True
+
+
+def target_events(options: Options, target: str, format_name: str = "") -> list[Event]:
+    """The events of what *target* names. Raises ``Refused``, ``Unreadable`` or ``StoreError``."""
+    if is_session(options, target):
+        with reading(options) as store:
+            session = find_session(store, target).session
+            return [] if store is None else store.read(session)
+    return list(_from_files(target, format_name))
+
+
+def _from_files(target: str, format_name: str) -> Iterator[Event]:
+    for stream in open_inputs(target, format_name):
+        yield from watched(read_events(stream), stream.source.place)
+
+
+def unjudged(event: Event) -> Event:
+    """The event without the verdict that it was recorded with."""
+    if "verdict" in event.data:
+        data = {k: v for k, v in event.data.items() if k != "verdict"}
+        return Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data)
+    return event
