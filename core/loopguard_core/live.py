@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from loopguard_core.config import Config
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Store
-    from loopguard_core.verdict import Ruling, Verdict
+    from loopguard_core.verdict import Ruling
 
 #: what a human's answer lets run
 _RUNS = ("approved", "modified")
@@ -441,18 +441,9 @@ class LiveSession:
         latch = self.guard.latch
         if verdict is not None and latch is not None and latch.verdict is verdict:
             decision.ends_turn = True
-        return self._advice(decision, verdict)
-
-    def _advice(self, decision: Decision, verdict: Verdict | None) -> str:
-        parts = [decision.message] if decision.message else []
-        if self.config.mode != "observe":
-            strongest = decision.ruling.verdict
-            if verdict is not None and verdict.tier >= strongest.tier:
-                strongest = verdict
-            let = decision.ruling.released or decision.ruling.action != "run"  # by a human
-            if not let and strongest.tier >= Tier.WARN:
-                parts.append(refusal.advice(strongest))
-        return "\n".join(parts)
+        if self.config.mode == "observe":
+            return decision.message
+        return refusal.beside(decision.message, decision.ruling, verdict)
 
     # -- the rest --------------------------------------------------------------------------------
 

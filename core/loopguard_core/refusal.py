@@ -29,6 +29,18 @@ def advice(verdict: Verdict) -> str:
     return text
 
 
+def beside(message: str, ruling: Ruling, verdict: Verdict | None) -> str:
+    """What the model is told beside a result: *message*, and advice by the stronger of the two verdicts.
+
+    None of ours on a call that a human let run.
+    """
+    before = ruling.verdict
+    strongest = before if verdict is None or verdict.tier < before.tier else verdict
+    if ruling.released or ruling.action != "run":
+        return message
+    return "\n".join(part for part in (message, advice(strongest)) if part)
+
+
 def refused(ruling: Ruling, request: str, *, late: bool) -> str:
     """What the model gets instead of a result. *late*: *request* may still be approved."""
     parts = [f"[loopguard] This call was not run. {_said(ruling)}"]
