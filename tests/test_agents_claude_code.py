@@ -108,7 +108,7 @@ def test_trap_4_a_batch_names_the_calls_that_had_no_post_event() -> None:
 
 def test_trap_7_a_subagent_is_a_session_with_a_parent() -> None:
     heard = ADAPTER.hear({**PRE, "agent_id": "a1", "agent_type": "Explore"}, "")
-    assert (heard.session, heard.parent, heard.agent) == ("s1/a1", "s1", "Explore")
+    assert (heard.session, heard.parent, heard.name) == ("s1/a1", "s1", "Explore")
     ended = ADAPTER.hear(event("SubagentStop", agent_id="a1", agent_type="Explore"), "")
     assert (ended.kind, ended.session) == (host.END, "s1/a1")
 

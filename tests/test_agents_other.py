@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loopguard_core.agents import host
+from loopguard_core.agents.ability import unstoppable
 from loopguard_core.agents.codex import ADAPTER as CODEX
 from loopguard_core.agents.copilot import ADAPTER as COPILOT
 from loopguard_core.agents.gemini import ADAPTER as GEMINI
@@ -140,3 +141,9 @@ def test_opencodes_plugin_is_answered_in_our_own_words() -> None:
     failed = OPENCODE.hear({**call, "output": "thrown"}, "failed")
     assert [(s.call, s.outcome) for s in failed.settled] == [("t1", "error")]
     assert OPENCODE.hear({"session": "c1", "parent": "s1"}, "turn").human is False
+
+
+@pytest.mark.parametrize("agent", ["codex", "copilot", "hermes", "mcp:files"])
+def test_what_cannot_be_stopped_is_said(agent: str) -> None:
+    assert "cannot be stopped" in unstoppable(agent) and "mcp:" not in unstoppable(agent)
+    assert unstoppable("claude-code") == unstoppable("gemini") == ""

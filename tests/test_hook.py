@@ -200,7 +200,8 @@ def test_trap_7_a_subagent_counts_for_itself_and_names_its_parent(tmp_path: Path
     assert host.before().denied
     store = open_store(str(host.store))
     child = store.session("s1/a1")
-    assert child is not None and child.parent == "s1"
+    assert child is not None and (child.parent, child.agent) == ("s1", "claude-code")
+    assert child.name == "Explore"
     store.close()
     host.send("SubagentStop", **sub)
     host.send("SubagentStop", agent_id="never-seen", agent_type="Explore")

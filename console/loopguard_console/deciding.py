@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopguard_core import escape, inbox
+from loopguard_core.agents.ability import unstoppable
 from loopguard_core.escape import Decided
 from loopguard_core.store.contract import Request, Store
 
@@ -71,7 +72,10 @@ class Decider:
         """Stop the turn or the session."""
         done = escape.halt(self._store, session=session, scope=scope, children=children, note=note)
         more = len(done.sessions) - 1
-        return f"halted the {scope}" + (f" and {more} below" if more else "") + "; u resumes"
+        known = self._store.session(session)
+        limit = unstoppable(known.agent) if known is not None else ""
+        said = f"halted the {scope}" + (f" and {more} below" if more else "") + "; u resumes"
+        return f"{said} ({limit})" if limit else said
 
     def resume(self, session: str, note: str = "") -> str:
         """Lift a halt."""

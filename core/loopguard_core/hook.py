@@ -119,7 +119,8 @@ class Hook:
         live = LiveSession(
             config,
             heard.session,
-            agent=heard.agent or self.adapter.name,
+            agent=self.adapter.name,
+            name=heard.name,
             cwd=heard.cwd,
             parent=heard.parent,
             pid=self.adapter.pid(self.environ) or _host_pid(),

@@ -64,6 +64,7 @@ class LiveSession:
         session: str,
         *,
         agent: str = "",
+        name: str = "",
         cwd: str = "",
         parent: str = "",
         pid: int = 0,
@@ -75,6 +76,7 @@ class LiveSession:
         self.config = config
         self.session = session
         self.agent = agent
+        self.name = name
         self.parent = parent
         self._say = say
         self._lock = RLock()
@@ -110,6 +112,8 @@ class LiveSession:
     def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool) -> None:
         journal = self._journal
         journal.opening = opening(self.config, self.agent, cwd, pid, self.parent)
+        if self.name:
+            journal.opening["name"] = self.name
         known = None
         try:
             if journal.store is None:

@@ -56,7 +56,7 @@ class LoopGuard:
         heard = ADAPTER.hear(data, "")
         if heard.kind == host.NOTHING:
             return {}
-        guarded = self._sessions.get(heard.session, parent=heard.parent)
+        guarded = self._sessions.get(heard.session, parent=heard.parent, name=heard.name)
         if heard.kind == host.BEFORE:
             return await self._before(heard, guarded)
         if heard.kind == host.AFTER:

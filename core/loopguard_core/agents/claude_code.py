@@ -79,7 +79,7 @@ class ClaudeCode(Adapter):
         child = text(data, "agent_id")
         heard = Heard(kind, event, f"{session}/{child}" if child else session)
         heard.parent = session if child else ""
-        heard.agent = text(data, "agent_type") if child else ""
+        heard.name = text(data, "agent_type") if child else ""
         heard.cwd = text(data, "cwd")
         if kind in (BEFORE, AFTER):
             heard.tool = need(data, "tool_name")

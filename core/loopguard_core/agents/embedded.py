@@ -134,25 +134,26 @@ class Sessions:
         self._lock = Lock()
         atexit.register(self.close)
 
-    def get(self, session: str = "", *, parent: str = "") -> Guarded:
-        """The session of that name, opened where it is not open; a new one without a name."""
-        name = session or str(uuid4())
+    def get(self, session: str = "", *, parent: str = "", name: str = "") -> Guarded:
+        """The session with that id, opened where it is not open; a new one without an id."""
+        session = session or str(uuid4())
         with self._lock:
-            found = self._open.get(name)
+            found = self._open.get(session)
             if found is None:
-                found = self._open[name] = Guarded(self._begin(name, parent))
-            self._open.move_to_end(name)
+                found = self._open[session] = Guarded(self._begin(session, parent, name))
+            self._open.move_to_end(session)
             while len(self._open) > KEPT:
                 self._open.popitem(last=False)
         return found
 
-    def _begin(self, name: str, parent: str) -> LiveSession:
+    def _begin(self, session: str, parent: str, name: str) -> LiveSession:
         parent = parent or _current.get()
         return LiveSession(
             self._config or load_config(),
-            name,
+            session,
             agent=self.agent,
-            parent=parent if parent != name else "",
+            name=name,
+            parent=parent if parent != session else "",
             attach=True,
             store=self._store,
         )

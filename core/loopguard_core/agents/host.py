@@ -29,13 +29,13 @@ class HostError(ValueError):
 class Heard:
     """One hook event in our words.
 
-    ``session`` names the guarded session, ``parent`` the one it was started by (a subagent's).
+    ``session`` names the guarded session, ``parent`` the one it was started by (a
+    subagent's), ``name`` what kind of subagent it is.
     ``outcome`` is one of ``events.OUTCOMES``; ``duration`` in seconds; ``human`` is False for a turn that
     the host began on its own. ``settled`` lists the calls of a message. ``event`` is the host's own name.
     """
 
     __slots__ = (
-        "agent",
         "args",
         "call",
         "cwd",
@@ -43,6 +43,7 @@ class Heard:
         "event",
         "human",
         "kind",
+        "name",
         "outcome",
         "parent",
         "reason",
@@ -59,7 +60,7 @@ class Heard:
         self.event = event
         self.session = session
         self.parent = ""
-        self.agent = ""
+        self.name = ""
         self.cwd = ""
         self.call = ""
         self.tool = ""
