@@ -6,7 +6,9 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers
 from loopguard_core.policies.progress import limits, news, reasons
 from loopguard_core.policies.progress.answers import TIMEOUT, TRANSIENT, UNKNOWN_TOOL
-from loopguard_core.policies.progress.limits import DRY_BLOCK, DRY_WARN, Limits, outage_limit
+from loopguard_core.policies.progress.counters import repeated, varied
+from loopguard_core.policies.progress.limits import DRY_BLOCK, DRY_WARN, Limits
+from loopguard_core.policies.progress.patience import outage_limit, spent, waits
 from loopguard_core.policies.progress.scheme import ProgressScheme
 from loopguard_core.policies.progress.state import Agent, Asked
 from loopguard_core.verdict import Count, Tier, Verdict
@@ -66,7 +68,7 @@ class Progress(Policy):
     def start(self, call: Call) -> None:
         record = call.records[self.scheme.name]
         agent, asked = self._place(call, record)
-        waited = asked.last != "" and _waits(call, record, agent, asked)
+        waited = asked.last != "" and waits(call, record, agent, asked)
         asked.open += 1
         asked.idle += 1
         if asked.last or asked.open > 1:
@@ -82,7 +84,7 @@ class Progress(Policy):
     def refuse(self, call: Call) -> None:
         record = call.records[self.scheme.name]
         agent, asked = self._place(call, record)
-        if _parched(agent) and not self._worn(call, record, agent, asked):
+        if _parched(agent) and not self._worn(agent, asked):
             if agent.message_probe is None:
                 agent.message_probe = False
             agent.probe = True
@@ -107,7 +109,7 @@ class Progress(Policy):
         request = call.records[self.scheme.name]
         record = outcome.records.get(self.scheme.name, {})
         if "p" in request["f"] or "z" in request["f"]:
-            agent.last_wait = max(agent.last_wait, _spent(started[3], outcome))
+            agent.last_wait = max(agent.last_wait, spent(started[3], outcome))
         if kind == "ok":
             judged = news.answered(agent, asked, request, record, started[4])
         elif kind == "denied":
@@ -147,9 +149,9 @@ class Progress(Policy):
             for signature in agent.repeated:
                 asked = agent.asked.get(signature)
                 if asked is not None and asked.repeats + asked.open > 1:
-                    found.append(self._count(agent, asked))
+                    found.append(repeated(self._limits(asked.tool), agent, asked))
             if agent.dry_count > 1:
-                found += [_dry_count(agent, tool) for tool in sorted(agent.dry_tools)]
+                found += [varied(agent, tool) for tool in sorted(agent.dry_tools)]
         return found
 
     def copy(self) -> Progress:
@@ -180,27 +182,27 @@ class Progress(Policy):
             reasons.burst(call.tool, asked.idle + 1, stopped=stops),
         )
 
-    def _worn(self, call: Call, record: Record, agent: Agent, asked: Asked) -> bool:
+    def _worn(self, agent: Agent, asked: Asked) -> bool:
         """True where the same call has given the same answer too often to be asked again."""
         repeats, steps = asked.repeats + asked.open, agent.stale + asked.open
-        if "p" in record["f"]:
+        if asked.poll:
             repeats, steps = repeats // limits.POLL, steps // limits.POLL
-        return self._limits(call.tool).worn(repeats, steps)
+        return self._limits(asked.tool).worn(repeats, steps)
 
     def _again(self, call: Call, record: Record, agent: Agent, asked: Asked) -> Verdict | None:
         if asked.outages and (asked.failing in TRANSIENT or asked.failing == TIMEOUT):
             return self._outage(call, record, asked)
-        if not self._worn(call, record, agent, asked) or _waits(call, record, agent, asked):
+        if not self._worn(agent, asked) or waits(call, record, agent, asked):
             return None
-        repeats = asked.repeats + asked.open
-        halts = agent.refusals >= self._limits(call.tool).refusals
+        repeats, own = asked.repeats + asked.open, self._limits(call.tool)
+        halts = agent.refusals >= own.refusals
         return self._verdict(
             Tier.HALT if halts else Tier.BLOCK,
             record,
             "repetition" if agent.stale < 2 * repeats else "cycle",
             asked.signature,
             repeats + 1,
-            min(self._stopped_at(record, agent, asked), repeats + 1),
+            min(own.block_at, repeats - asked.refused + 1),
             reasons.again(call.tool, agent, asked, halts=halts),
         )
 
@@ -260,8 +262,9 @@ class Progress(Policy):
         signature = f"{call.tool}:{record['s']}"
         asked = agent.asked.get(signature)
         if asked is None:
-            asked = agent.asked[signature] = Asked(signature, call.tool)
-            if call.gap is not None and call.gap >= 0 and "p" not in record["f"]:
+            poll = "p" in record["f"]
+            asked = agent.asked[signature] = Asked(signature, call.tool, poll=poll)
+            if call.gap is not None and call.gap >= 0 and not poll:
                 count, total = agent.gaps
                 agent.gaps = (count + 1, total + call.gap)
         agent.enter(call.message)
@@ -313,7 +316,7 @@ class Progress(Policy):
 
     def _after(self, request: Record, agent: Agent, asked: Asked, judged: int) -> Verdict:
         """Warnings speak of what happened, so they come with the result."""
-        tool, poll, repeats = asked.tool, "p" in request["f"], asked.repeats
+        tool, poll, repeats = asked.tool, asked.poll, asked.repeats
         at = self._limits(tool).warn_at * (limits.POLL if poll else 1)
         words, count, reason = "", 0, ""
         if judged == news.REPEAT and repeats >= at and agent.stale >= at - 1:
@@ -362,32 +365,6 @@ class Progress(Policy):
             traits=reasons.traits(record),
         )
 
-    def _stopped_at(self, record: Record, agent: Agent, asked: Asked) -> int:
-        own = self._limits(asked.tool)
-        at = own.stopped_at(asked.repeats, agent.stale)
-        return (at - 1) * limits.POLL + 1 if "p" in record["f"] else at
-
-    def _count(self, agent: Agent, asked: Asked) -> Count:
-        own, repeats = self._limits(asked.tool), asked.repeats + asked.open
-        at = own.stopped_at(asked.repeats, agent.stale)
-        tier = (
-            Tier.WARN if repeats >= own.warn_at and agent.stale >= own.warn_at - 1 else Tier.ALLOW
-        )
-        if own.worn(repeats, agent.stale):
-            tier = Tier.BLOCK
-        return Count(
-            asked.signature,
-            asked.tool,
-            repeats,
-            detector="repetition" if agent.stale < 2 * repeats else "cycle",
-            thresholds={
-                Tier.WARN: min(own.warn_at, at - 1),
-                Tier.BLOCK: at,
-                Tier.HALT: at + own.refusals,
-            },
-            tier=tier,
-        )
-
 
 def _parched(agent: Agent) -> bool:
     """True where varying calls have come back empty-handed so often that they are slowed down."""
@@ -403,45 +380,3 @@ def _suspect(tool: str, record: Record, agent: Agent, asked: Asked | None) -> bo
     ):
         return False
     return asked is None or not asked.last or asked.failing != ""
-
-
-def _waits(call: Call, record: Record, agent: Agent, asked: Asked) -> bool:
-    """True where enough real time has passed that the answer may well have changed."""
-    flags = record["f"]
-    if "m" in flags:
-        return False
-    spent = float(record.get("w", 0.0))
-    if call.gap is not None and call.gap > spent:
-        spent = call.gap
-    spent += agent.last_wait
-    if "p" in flags or "z" in flags or "w" in record or agent.last_wait >= limits.POLL_WAIT:
-        return spent >= limits.POLL_WAIT
-    if spent < limits.PACES * agent.pace or (asked.failing and spent < limits.FAILED_WAIT):
-        return False
-    if "q" in flags or "p" in record:
-        return spent >= limits.READ_WAIT
-    return any(spent >= least and asked.waits < times for least, times in limits.ASK_WAITS)
-
-
-def _spent(since: float | None, outcome: Outcome) -> float:
-    """Seconds that a call took, as far as anybody says."""
-    if outcome.duration is not None:
-        return max(outcome.duration, 0.0)
-    if outcome.ts is not None and since is not None:
-        return max(outcome.ts - since, 0.0)
-    return 0.0
-
-
-def _dry_count(agent: Agent, tool: str) -> Count:
-    each = agent.dry / agent.dry_count if agent.dry_count else limits.SAME
-    tier = Tier.ALLOW
-    if agent.dry >= DRY_WARN:
-        tier = Tier.BLOCK if agent.dry >= DRY_BLOCK else Tier.WARN
-    return Count(
-        tool,
-        tool,
-        agent.dry_count,
-        detector="variation",
-        thresholds={Tier.WARN: round(DRY_WARN / each), Tier.BLOCK: round(DRY_BLOCK / each) + 1},
-        tier=tier,
-    )

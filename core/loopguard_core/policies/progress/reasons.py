@@ -70,19 +70,18 @@ def warned(tool: str, agent: Agent, asked: Asked) -> str:
 
 
 def _story(tool: str, agent: Agent, asked: Asked) -> str:
-    ran = asked.answers.get(asked.last, 0)
-    if asked.failing == DENIED:
-        what = (
-            f"{named(tool)} was requested {times(asked.repeats)} with the same arguments and denied"
-        )
-    elif asked.failing:
-        kind = "" if asked.failing == "failure" else f" ({asked.failing})"
-        what = f"{named(tool)} was called {times(ran)} with the same arguments and came back the same way{kind}"
+    name, count = named(tool), asked.answers.get(asked.last, 0)
+    kind = asked.failing
+    if kind == DENIED:
+        what = f"{name} was requested {times(asked.repeats)} with the same arguments and denied"
+    elif not kind:
+        what = f"{name} was called {times(count)} with the same arguments and gave the same answer"
     else:
-        what = f"{named(tool)} was called {times(ran)} with the same arguments and gave the same answer"
+        how = "" if kind == "failure" else f" ({kind})"
+        what = f"{name} was called {times(count)} with the same arguments and came back the same way{how}"
     if asked.open:
         what += f"; {asked.open} more like it still run"
-    if asked.refused:
+    if asked.refused and kind != DENIED:
         what += f"; {asked.refused} more like it were refused"
     return f"{what}. The last {agent.stale} steps brought nothing new."
 

@@ -19,6 +19,7 @@ class Asked:
         "message",
         "open",
         "outages",
+        "poll",
         "refused",
         "signature",
         "tool",
@@ -26,9 +27,10 @@ class Asked:
         "worth",
     )
 
-    def __init__(self, signature: str, tool: str) -> None:
+    def __init__(self, signature: str, tool: str, *, poll: bool) -> None:
         self.signature = signature
         self.tool = tool
+        self.poll = poll
         #: Digest of an answer -> how many messages it came in. ``last`` is the latest.
         self.answers: dict[str, int] = {}
         self.last = ""
@@ -56,7 +58,7 @@ class Asked:
     def __copy__(self) -> Asked:
         from copy import copy  # an agent never copies
 
-        twin = Asked(self.signature, self.tool)
+        twin = Asked(self.signature, self.tool, poll=self.poll)
         for name in self.__slots__:
             setattr(twin, name, copy(getattr(self, name)))
         return twin
