@@ -25,7 +25,7 @@ def repeated(own: Limits, agent: Agent, asked: Asked) -> Count:
         asked.signature,
         asked.tool,
         repeats,
-        detector="repetition" if agent.stale < 2 * repeats else "cycle",
+        detector="repetition" if agent.stale < 2 * repeats - 1 else "cycle",
         thresholds={of: count for of, count in thresholds.items() if count < limits.NEVER},
         tier=tier,
     )

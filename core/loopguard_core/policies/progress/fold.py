@@ -199,7 +199,7 @@ class Progress(Policy):
         return self._verdict(
             Tier.HALT if halts else Tier.BLOCK,
             record,
-            "repetition" if agent.stale < 2 * repeats else "cycle",
+            "repetition" if agent.stale < 2 * repeats - 1 else "cycle",
             asked.signature,
             repeats + 1,
             min(own.block_at, repeats - asked.refused + 1),
@@ -320,7 +320,7 @@ class Progress(Policy):
         at = self._limits(tool).warn_at * (limits.POLL if poll else 1)
         words, count, reason = "", 0, ""
         if judged == news.REPEAT and repeats >= at and agent.stale >= at - 1:
-            words = "repetition" if agent.stale < 2 * repeats else "cycle"
+            words = "repetition" if agent.stale < 2 * repeats - 1 else "cycle"
             count, reason = repeats, reasons.warned(tool, agent, asked)
         elif judged in (news.REPEAT, news.DRY):
             if asked.failing and agent.dry >= DRY_WARN:
