@@ -32,8 +32,8 @@ from loopguard_console.widgets.sessions import session_title
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request
 
-#: Seconds between two pictures while a lot is being read, and events read between two keys.
-DRAW_EVERY = 0.2
+#: Seconds between two pictures of what arrives, and events read between two keys.
+DRAW_EVERY = 0.25
 PIECE = 400
 
 
@@ -84,6 +84,7 @@ class ConsoleApp(App[None]):
         self.broken: Exception | None = None
         self._rest = rest
         self._drawing = False
+        self._drawn = 0.0
         self._loading = False
         self._opened = 0.0
         self._rung: set[str] = set()
@@ -167,10 +168,12 @@ class ConsoleApp(App[None]):
         """Draw what has arrived, at most a few times a second."""
         if not self._drawing:
             self._drawing = True
-            self.set_timer(DRAW_EVERY if self._loading else 0.001, self._draw)
+            since = time.monotonic() - self._drawn
+            self.set_timer(max(0.001, DRAW_EVERY - since), self._draw)
 
     def _draw(self) -> None:
         self._drawing = False
+        self._drawn = time.monotonic()
         self._redraw()
 
     def _want(self) -> None:

@@ -17,7 +17,7 @@ from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Session, Store, StoreError
 
-TICK = 0.05  # seconds between looks while things happen
+TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
 BEAT = 2.0  # seconds between beats
 CHUNK = 500  # events of one session in a batch

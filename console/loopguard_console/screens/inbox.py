@@ -7,13 +7,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking, request_card
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.widgets.inbox import InboxList, left_of
 from loopguard_console.widgets.keys import KeyBar
+from loopguard_console.widgets.pane import Pane
 from loopguard_console.widgets.status import StatusBar
 from loopguard_console.widgets.virtual import VirtualList
 from loopguard_core.store.contract import Request
@@ -26,12 +26,12 @@ class InboxScreen(DecidingScreen):
     AUTO_FOCUS = "#requests"
 
     def compose(self) -> ComposeResult:
-        yield StatusBar(id="status", markup=False)
-        yield Static(id="requests-title", classes="title", markup=False)
+        yield StatusBar(id="status")
+        yield Pane(id="requests-title", classes="title")
         yield InboxList(id="requests")
         with VerticalScroll(id="request"):
-            yield Static(id="card", markup=False)
-        yield KeyBar(id="keys", markup=False)
+            yield Pane(id="card")
+        yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         chosen = self.query_one(InboxList)
@@ -57,16 +57,17 @@ class InboxScreen(DecidingScreen):
         requests.show(app.desk)
         many = len(requests.marked)
         title = f"INBOX  {requests.count()} waiting" + (f" · {many} marked" if many else "")
-        self.query_one("#requests-title", Static).update(title)
+        self.query_one("#requests-title", Pane).put(title)
         request = self.selected()
         armed = self.look()
         asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
         size = self.query_one("#request").scrollable_content_region
         width = max(20, size.width - 1)
-        self.query_one("#card", Static).update(
+        self.query_one("#card", Pane).put(
             request_card(
                 asking, width, size.height, answered=bool(requests.chosen and request is None)
-            )
+            ),
+            layout=True,
         )
         self.query_one(StatusBar).show(
             app.desk, title="", muted=app.muted, watches=app.decider is None

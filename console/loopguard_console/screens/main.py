@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -9,7 +10,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Static
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking
@@ -22,6 +22,7 @@ from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPan
 from loopguard_console.widgets.inbox import InboxList, left_of
 from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.keys import KeyBar
+from loopguard_console.widgets.pane import Pane
 from loopguard_console.widgets.sessions import SessionList
 from loopguard_console.widgets.status import StatusBar
 from loopguard_console.widgets.transport import Transport
@@ -53,8 +54,9 @@ WELCOME = (
 NOTHING = (("There are no calls in this recording.\n\n", "bold"),)
 
 
-#: Seconds after a key until the panes beside the chain follow it.
+#: Seconds after a key until the panes beside the chain follow it: in a pause, or while keys go on.
 DETAILS_AFTER = 0.06
+DETAILS_AT_LAST = 0.3
 
 
 class MainScreen(Looking, Debugging, Managing):
@@ -68,26 +70,27 @@ class MainScreen(Looking, Debugging, Managing):
     def __init__(self) -> None:
         super().__init__()
         self._pause: Timer | None = None
+        self._since = 0.0
 
     def compose(self) -> ComposeResult:
-        yield StatusBar(id="status", markup=False)
+        yield StatusBar(id="status")
         yield Transport(id="transport")
-        yield Static(id="welcome", markup=False)
+        yield Pane(id="welcome")
         with Horizontal(id="body"):
             with Vertical(id="left"):
-                yield Static("SESSIONS", classes="title", markup=False)
+                yield Pane("SESSIONS", classes="title")
                 yield SessionList(id="sessions")
-                yield Static("WAITING", classes="title", id="inbox-title", markup=False)
+                yield Pane("WAITING", classes="title", id="inbox-title")
                 yield InboxList(id="inbox")
             with Vertical(id="middle"):
-                yield Static(id="chain-title", classes="title", markup=False)
+                yield Pane(id="chain-title", classes="title")
                 yield Chain(id="chain")
-                yield WindowPane(id="window", markup=False)
-                yield CounterPane(id="counters", markup=False)
-                yield TimelinePane(id="timeline", markup=False)
+                yield WindowPane(id="window")
+                yield CounterPane(id="counters")
+                yield TimelinePane(id="timeline")
             with Vertical(id="right"):
                 yield Inspector(id="inspector")
-        yield KeyBar(id="keys", markup=False)
+        yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
         live = self.console_app.desk.live
@@ -138,13 +141,20 @@ class MainScreen(Looking, Debugging, Managing):
         self._welcome()
         self.query_one(SessionList).show(desk)
         self.query_one(InboxList).show(desk)
-        self.moved()
+        self.query_one(Chain).show(self.view)
+        if self._pause is None:
+            self._wait_for_details()
 
     def moved(self) -> None:
         """Draw the chain at once, and what is told of the selected call when the keys pause."""
         self.query_one(Chain).show(self.view)
-        if self._pause is not None:
-            self._pause.stop()
+        if self._pause is None:
+            self._wait_for_details()
+        elif time.monotonic() - self._since < DETAILS_AT_LAST:
+            self._pause.reset()
+
+    def _wait_for_details(self) -> None:
+        self._since = time.monotonic()
         self._pause = self.set_timer(DETAILS_AFTER, self._details)
 
     def _details(self) -> None:
@@ -182,17 +192,17 @@ class MainScreen(Looking, Debugging, Managing):
         """What to do where nothing has been recorded yet."""
         desk = self.console_app.desk
         empty = desk.loaded and not desk.sessions and not desk.error
-        welcome = self.query_one("#welcome", Static)
+        welcome = self.query_one("#welcome", Pane)
         if welcome.display != empty:
             welcome.display = empty
             self.query_one("#body").display = not empty
         if empty:
             words = WELCOME if desk.live else NOTHING
-            welcome.update(Content.assemble(*words, (safe(self.console_app.source), "$dim")))
+            welcome.put(Content.assemble(*words, (safe(self.console_app.source), "$dim")))
 
     def _title(self, view: View | None) -> None:
         desk = self.console_app.desk
-        title = self.query_one("#chain-title", Static)
+        title = self.query_one("#chain-title", Pane)
         if view is None:
             title.update(
                 "CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…", layout=False
@@ -209,7 +219,7 @@ class MainScreen(Looking, Debugging, Managing):
             right = "● following" if view.following else f"‖ {view.new} new, F follows"
         width = max(10, title.size.width - 2)
         room = max(0, width - len(right) - 1)
-        title.update(f"{pad(words, room)} {right}", layout=False)
+        title.put(f"{pad(words, room)} {right}")
 
     def _second(self) -> None:
         if self.console_app.desk.live:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.widgets import Static
 
 from loopguard_console.gauges import cost, counter_lines, legend, rate, strip, timeline
 from loopguard_console.render import span
 from loopguard_console.view import View
+from loopguard_console.widgets.pane import Pane
 
 
 def _title(text: str, note: str = "") -> Content:
     return Content.assemble((text, "bold $text-primary"), (f"  {note}" if note else "", "$dim"))
 
 
-class WindowPane(Static):
+class WindowPane(Pane):
     """The last N calls, equal ones alike, and what stands in them more than once."""
 
     def show(self, view: View | None) -> None:
         """Show the window up to the cursor of *view*."""
         if view is None or view.cursor < 0:
-            self.update("", layout=False)
+            self.put("")
             return
         width, height = self.size.width or 60, self.size.height or 4
         head = Content.assemble(
@@ -34,34 +34,32 @@ class WindowPane(Static):
             lines.append(
                 Content.assemble(("since the first repeat: ", "$dim"), (paid, "$text-warning"))
             )
-        self.update(Content("\n").join(lines[:height]), layout=False)
+        self.put(Content("\n").join(lines[:height]))
 
 
-class CounterPane(Static):
+class CounterPane(Pane):
     """The policy's counters against warn, block and halt, before anything fires."""
 
     def show(self, view: View | None) -> None:
         """Show the counters as they stood at the cursor of *view*."""
         if view is None or view.cursor < 0:
-            self.update("", layout=False)
+            self.put("")
             return
         width, height = self.size.width or 60, self.size.height or 4
         lines = counter_lines(view, width, max(1, height - 1))
         if not lines:
             lines = [Content.assemble(("nothing counted: no repetition in sight", "$dim"))]
         policy = view.recording.guard.policy.name
-        self.update(
-            Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]), layout=False
-        )
+        self.put(Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]))
 
 
-class TimelinePane(Static):
+class TimelinePane(Pane):
     """The tiers of the whole session and how fast the calls came."""
 
     def show(self, view: View | None) -> None:
         """Show the session of *view*."""
         if view is None or not len(view.recording):
-            self.update("", layout=False)
+            self.put("")
             return
         width = self.size.width or 60
         lines = [Content.assemble(("TIERS ", "bold $text-primary"), timeline(view, width - 6))]
@@ -74,4 +72,4 @@ class TimelinePane(Static):
                     (f" in {span(length)}", "$dim"),
                 )
             )
-        self.update(Content("\n").join(lines), layout=False)
+        self.put(Content("\n").join(lines))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from loopguard_console.card import Asking, card
 from loopguard_console.view import View
+from loopguard_console.widgets.pane import Pane
 
 
 class Inspector(VerticalScroll, can_focus=True):
@@ -18,13 +18,13 @@ class Inspector(VerticalScroll, can_focus=True):
         self._at: tuple[int, int] = (-1, -1)
 
     def compose(self) -> ComposeResult:
-        yield Static(id="card", markup=False)
+        yield Pane(id="card")
 
     def show(self, view: View | None, asking: Asking | None) -> None:
         """Show the call at the cursor of *view*; *asking* is the request about it that waits."""
         width = max(20, (self.scrollable_content_region.width or 40) - 1)
         height = self.scrollable_content_region.height or 40
-        self.query_one("#card", Static).update(card(view, asking, width, height))
+        self.query_one("#card", Pane).put(card(view, asking, width, height), layout=True)
         at = (id(view), view.cursor if view is not None else -1)
         if at != self._at:
             self._at = at

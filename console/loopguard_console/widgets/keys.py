@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.style import Style
-from textual.widgets import Static
 
 from loopguard_console.actions import BY_ID, shown_key
+from loopguard_console.widgets.pane import Pane
 
 _LAST = ("help", "quit")
 
 
-class KeyBar(Static):
+class KeyBar(Pane):
     """As many keys as fit, help and quit always among them."""
 
     def show(self, useless: frozenset[str] = frozenset()) -> None:
@@ -46,4 +46,4 @@ class KeyBar(Static):
                     click
                 )
             )
-        self.update(Content("").join(parts), layout=False)
+        self.put(Content("").join(parts))

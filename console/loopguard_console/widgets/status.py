@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from textual.content import Content
-from textual.widgets import Static
 
 from loopguard_console.desk import Desk
 from loopguard_console.render import clock, cut, safe, size
+from loopguard_console.widgets.pane import Pane
 
 
-class StatusBar(Static):
+class StatusBar(Pane):
     """What always is to be seen."""
 
     def show(self, desk: Desk, *, title: str, muted: bool, watches: bool) -> None:
@@ -29,7 +29,7 @@ class StatusBar(Static):
                 left.append((" WATCHES ONLY ", "bold reverse $text-warning"))
         used = sum(len(text) for text, _ in left + right)
         gap = max(1, width - used)
-        self.update(Content.assemble(*left, (" " * gap, ""), *right), layout=False)
+        self.put(Content.assemble(*left, (" " * gap, ""), *right))
 
     def _live(self, desk: Desk) -> list[tuple[str, str]]:
         alive = sum(1 for state in desk.state.values() if state in ("live", "quiet"))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from textual import events
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from loopguard_console.render import tier_letter
 from loopguard_console.view import View
+from loopguard_console.widgets.pane import Pane
 
 _TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")
 
 
-class Transport(Static):
+class Transport(Pane):
     """The transport of a replay. A click seeks."""
 
     class Seek(Message):
@@ -31,7 +31,7 @@ class Transport(Static):
     def show(self, view: View | None, *, playing: bool, speed: float) -> None:
         """Show where *view* stands."""
         if view is None:
-            self.update("", layout=False)
+            self.put("")
             return
         total = len(view.recording)
         self._total = total
@@ -40,7 +40,7 @@ class Transport(Static):
         width = max(10, (self.size.width or 80) - len(left) - len(right))
         self._track = (len(left), width)
         parts = [(left, "bold"), *self._cells(view, width), (right, "$dim")]
-        self.update(Content.assemble(*parts), layout=False)
+        self.put(Content.assemble(*parts))
 
     def _cells(self, view: View, width: int) -> list[tuple[str, str]]:
         tiers, total = view.recording.tiers, len(view.recording)

@@ -43,6 +43,7 @@ class VirtualList(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._styles: dict[str, Style] = {}
+        self._base: Style | None = None
 
     # -- for subclasses ----------------------------------------------------------------------------
 
@@ -85,6 +86,7 @@ class VirtualList(ScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         self._styles = {}
+        self._base = None
         super().notify_style_update()
 
     def on_resize(self) -> None:
@@ -93,7 +95,7 @@ class VirtualList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         line = y + round(self.scroll_offset.y)
-        base = self.rich_style
+        base = self._base = self._base or self.rich_style
         if line >= self.count():
             text = self.empty() if line == 0 and not self.count() else ""
             return Strip([Segment(text[:width], base + self.style("p-dim"))]).adjust_cell_length(

@@ -1,0 +1,24 @@
+"""A pane of text that repaints only when its text changes."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.widgets import Static
+
+
+class Pane(Static):
+    """Literal text. Strings are never markup."""
+
+    def __init__(
+        self, text: str = "", *, id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(text, id=id, classes=classes, markup=False)
+        self._put: Content | None = None
+
+    def put(self, text: str | Content, *, layout: bool = False) -> None:
+        """Show *text*; *layout* where its height may have changed. Nothing happens if it is there already."""
+        new = Content(text) if isinstance(text, str) else text
+        old = self._put
+        if old is None or old.plain != new.plain or old.spans != new.spans:
+            self._put = new
+            self.update(new, layout=layout)
