@@ -141,9 +141,17 @@ class _Sample:
             or f"{string(about.get('task'))} {self.part}".strip(),
             model=string(about.get("model")),
             parent=self._session if agent else "",
+            parent_call=self._caller(agent),
             part=f"{self.part}/{agent}" if agent else self.part,
         )
         return track, list(started)
+
+    def _caller(self, agent: str) -> str:
+        """The tool call inside which *agent* runs."""
+        if not agent or agent not in self._spans:
+            return agent
+        calls = (e for e in self._events if e.get("event") == "tool")
+        return next((string(e.get("id")) for e in calls if e.get("agent_span_id") == agent), "")
 
     def _first_messages(self) -> list[Any]:
         """The human's words: the input, not what a scaffold adds later."""

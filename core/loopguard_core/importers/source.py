@@ -154,7 +154,10 @@ class Source:
         head, self._lines = self._lines, []
         yield from head
         if not self._ended:
-            yield from iter(self._next, b"")
+            try:
+                yield from self._stream
+            except OSError as error:
+                raise Unreadable(f"{self.place}: cannot be read: {error}") from None
         if self.cut:
             report.note("the compressed data ends early; what came before was read")
 
