@@ -20,6 +20,7 @@ from processes import CONSOLE, environment
 AGENT = """
 import json, os, subprocess, sys
 told = {"argv": sys.argv[1:], "stdin": sys.stdin.read(), "tty": os.getpid()}
+told["config"] = os.environ.get("OPENCODE_CONFIG_CONTENT", "")
 told["store"] = os.environ.get("LOOPGUARD_STORE", "")
 if "--settings" in sys.argv:
     settings = json.loads(sys.argv[sys.argv.index("--settings") + 1])
@@ -43,7 +44,7 @@ class Terminal:
         self.home.mkdir()
         self.bin.mkdir()
         (folder / "agent.py").write_text(AGENT, encoding="utf-8")
-        for name in ("claude", "codex", "copilot", "gemini", "hermes", "npx", "mine"):
+        for name in ("claude", "codex", "copilot", "gemini", "hermes", "npx", "opencode", "mine"):
             program = self.bin / name
             program.write_text(f'#!/bin/sh\nexec {sys.executable} {folder}/agent.py "$@"\n')
             program.chmod(0o755)
@@ -132,6 +133,22 @@ def test_copilot_gets_a_plugin(terminal: Terminal) -> None:
     assert Path(folder).stat().st_mode & 0o777 == 0o700
     again, _ = terminal.told("copilot", "-p", "do it")
     assert again["argv"] == told["argv"]
+
+
+def test_opencode_gets_a_plugin_beside_its_own(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", '{"plugin": ["mine"], "theme": "x"}')
+    told, _ = terminal.told("opencode", "run", "do it")
+    assert told["argv"] == ["run", "do it"]
+    config = json.loads(told["config"])
+    assert config["theme"] == "x"
+    own, ours = config["plugin"]
+    assert own == "mine"
+    assert "hook_launcher.py" in Path(ours.removeprefix("file://")).read_text()
+    monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", "{")
+    _, said = terminal.told("opencode", "run", "do it")
+    assert "goes unguarded: OPENCODE_CONFIG_CONTENT is not JSON" in said
 
 
 @pytest.mark.parametrize("name", ["gemini", "hermes"])

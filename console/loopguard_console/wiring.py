@@ -221,10 +221,30 @@ def _copilot(argv: list[str], at: int, place: Place) -> Wired:
     return Wired([*argv[: at + 1], *options, *argv[at + 1 :]], agent="copilot")
 
 
+_OPENCODE = "OPENCODE_CONFIG_CONTENT"
+
+
+def _opencode(argv: list[str], at: int, place: Place) -> Wired:
+    """A plugin in configuration that is given in the environment, over whatever stands there."""
+    given = os.environ.get(_OPENCODE, "")
+    settings = _settings_given(given)
+    if settings is None:
+        return Wired(
+            argv, agent="opencode", left_out=f"opencode goes unguarded: {_OPENCODE} is not JSON"
+        )
+    plugin = installer("opencode").install(place)[-1].after or b""
+    path = _kept("loopguard.js", plugin.decode())
+    named = settings.get("plugin")
+    plugins = [*(named if isinstance(named, list) else []), path.as_uri()]
+    content = json.dumps({**settings, "plugin": plugins})
+    return Wired(argv, {_OPENCODE: content}, agent="opencode")
+
+
 _WIRES: dict[str, Callable[[list[str], int, Place], Wired]] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "copilot": _copilot,
+    "opencode": _opencode,
 }
 
 

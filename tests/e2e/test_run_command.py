@@ -16,7 +16,7 @@ from processes import CONSOLE, environment
 
 def everything(folder: Path) -> dict[str, str]:
     """The configuration files below *folder*, with their content."""
-    kept = ("settings.json", "hooks.json", "config.toml", "config.json")
+    kept = ("settings.json", "hooks.json", "config.toml", "config.json", "opencode.json")
     return {
         str(p): p.read_text()
         for p in folder.rglob("*")
@@ -101,6 +101,29 @@ def test_copilot(tmp_path: Path) -> None:
         argv = [copilot, "-p", "please read the file", "--allow-all-tools"]
         got = [r.latest for r in play(bench, model, "bash", argv)]
     assert "not run" in got[3]
+    assert judged(bench)[2:4] == ["block", "halt"]
+
+
+def test_opencode(tmp_path: Path) -> None:
+    opencode = program("LOOPGUARD_E2E_OPENCODE", "opencode")
+    bench = Bench(tmp_path)
+    look = ToolUse("bash", {"command": "cat nope.txt", "description": "read the file"})
+    with OpenAIServer(repeat(look, 5)) as model:
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": f"{model.url}/v1", "apiKey": "scripted"},
+            "models": {"scripted": {"name": "scripted", "tool_call": True}},
+        }
+        own = {
+            "$schema": "https://opencode.ai/config.json",  # else opencode adds it
+            "model": "scripted/scripted",
+            "provider": {"scripted": provider},
+            "autoupdate": False,
+        }
+        (bench.project / "opencode.json").write_text(json.dumps(own), encoding="utf-8")
+        argv = [opencode, "run", "please read the file"]
+        got = [r.latest for r in play(bench, model, "bash", argv)]
+    assert "[loopguard]" in got[2] and "not run" in got[3]
     assert judged(bench)[2:4] == ["block", "halt"]
 
 
