@@ -217,6 +217,7 @@ DECISIONS: dict[str, tuple[Decision, bool]] = {
     "reset": (lambda s, r: escape.reset(s, request=r), True),
     "halt": (lambda s, r: escape.halt(s, request=r), False),
     "cancel": (lambda s, r: escape.cancel(s, "s"), False),
+    "deleting the session": (lambda s, r: (escape.cancel(s, "s"), s.forget("s")), False),
     "a bare grant": (
         lambda s, r: s.append(
             Event("grant", "s", ts=time.time(), data={"grant": "G1", "scope": "session"})
@@ -238,7 +239,23 @@ def test_every_decision_answers_the_agent_that_waits(tmp_path: Path, name: str) 
             decision = call(live)
         assert decision.run is runs
         assert desk.requests(pending=True) == []
-        assert len([e for e in desk.read("s") if e.type == "request_resolved"]) == 1
+        resolved = [e for e in desk.read("s") if e.type == "request_resolved"]
+        assert len(resolved) == (0 if "deleting" in name else 1)
+
+
+def test_a_session_that_is_deleted_under_a_waiting_agent_answers_it(tmp_path: Path) -> None:
+    desk = store_in(tmp_path)
+
+    def delete() -> None:
+        pending(desk)
+        desk.forget("s")
+
+    with session(store_in(tmp_path), unattended_wait_seconds=60) as live:
+        loop(live, 2)
+        with meanwhile(delete):
+            assert not call(live).run
+        assert call(live, "read").run, "and it goes on"
+    assert [e.type for e in desk.read("s")][:2] == ["session_start", "gap"]
 
 
 def test_a_message_of_the_human_leaves_the_request_open(tmp_path: Path) -> None:

@@ -216,7 +216,9 @@ class Waiting:
             return None
         try:
             request = store.request(ticket.request)
-            if request is None or not request.resolution:
+            if request is None:
+                return Answer("cancelled")  # deleted with its session, or with the whole store
+            if not request.resolution:
                 return None
             given = _given(store, request) if request.resolution == "modified" else None
         except StoreError:
