@@ -204,7 +204,7 @@ class SqliteStore(Store):
                 WHERE s.name = ? ORDER BY e.id LIMIT ?""",
             (after, rows.column(session), -1 if limit is None else limit),
         )
-        return [rows.unpack(session, *row) for row in found]
+        return rows.unpack_all(session, found)
 
     def last(self, session: str) -> int:
         found = self._link.rows(
@@ -229,7 +229,7 @@ class SqliteStore(Store):
                 AND e.id <= (s.id << {schema.SHIFT}) + ? WHERE s.name = ? ORDER BY e.id""",
             (upto, rows.column(session)),
         )
-        return [rows.unpack(session, *row) for row in found]
+        return rows.unpack_all(session, found)
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         pick, side = ("max", "<") if back else ("min", ">")
@@ -292,7 +292,7 @@ class SqliteStore(Store):
     def _event(self, key: int | None) -> Event:
         """The event with *key*; an empty one where there is none."""
         found = self._link.rows(f"SELECT {sql.FULL} FROM event AS e WHERE e.id = ?", (key or 0,))
-        return rows.unpack("", *found[0]) if found else Event("")
+        return rows.unpack_all("", found)[0] if found else Event("")
 
     # -- between processes -----------------------------------------------------------------------
 
