@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from importing import calls, ends, opened, texts
 from loopguard_core.events import compared
 
@@ -61,3 +65,20 @@ def test_a_spawned_thread_names_its_parent() -> None:
     assert recording.parent == "0190-main"
     assert texts(events) == []
     assert texts(events, "turn_start") == ["look at a.py"]
+
+
+def test_a_message_in_two_records_is_said_once_and_one_said_twice_is_two(tmp_path: Path) -> None:
+    def message(text: str) -> list[dict[str, Any]]:
+        block = [{"type": "text", "text": text}]
+        return [
+            {"type": "user_message", "message": text},
+            {"type": "item_completed", "item": {"type": "UserMessage", "content": block}},
+        ]
+
+    records = [{"type": "session_meta", "payload": {"id": "x", "source": "cli"}}]
+    said = [*message("go on"), message("go on")[0], *message("stop")]
+    records += [{"type": "event_msg", "payload": p} for p in said]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    ((_, events),) = opened(path)
+    assert texts(events) == ["go on", "go on", "stop"]

@@ -85,7 +85,7 @@ class _Reader:
         self._response = 0
         self._responding = False
         self._turn_open = False
-        self._said: set[str] = set()
+        self._said: dict[str, str] = {}
         self._prompt = ""
         self._hints: dict[str, str] = {}
 
@@ -228,7 +228,7 @@ class _Reader:
             if text.startswith("<turn_aborted>"):
                 yield from self._track.end_open("cancelled", ts)
             elif self._legacy and not injected:
-                yield from self._user(text, ts)
+                yield from self._user(text, ts, "message")
             elif not injected:
                 self._prompt = text
         elif text and self._responding is False and role == "developer":
@@ -241,7 +241,7 @@ class _Reader:
         yield from self._ready(ts)
         assert self._track is not None
         if kind == "user_message":
-            yield from self._user(text_of(message.get("message")), ts)
+            yield from self._user(text_of(message.get("message")), ts, kind)
         elif kind == "item_completed":
             yield from self._completed(obj(message.get("item")), ts)
         elif kind in ("task_started", "turn_started"):
@@ -256,7 +256,7 @@ class _Reader:
 
     def _completed(self, item: dict[str, Any], ts: float | None) -> Iterator[Event]:
         if item.get("type") == "UserMessage":
-            yield from self._user(text_of(item.get("content")), ts)
+            yield from self._user(text_of(item.get("content")), ts, "UserMessage")
         elif string(item.get("id")):
             self._hint(string(item["id"]), item)
 
@@ -276,12 +276,12 @@ class _Reader:
         elif bad:
             self._hints[call] = "error"
 
-    def _user(self, text: str, ts: float | None) -> Iterator[Event]:
+    def _user(self, text: str, ts: float | None, kind: str) -> Iterator[Event]:
+        """A human's message; versions that write it as two *kinds* of record have said it once."""
         assert self._track is not None
         self._responding = False
-        if text in self._said:
+        if self._said.setdefault(text, kind) != kind:
             return
-        self._said.add(text)
         self._turn_open = False
         if self._child:
             yield self._track.event("turn_start", ts, reason="task", text=text)
@@ -291,7 +291,7 @@ class _Reader:
     def _turn_without_words(self, ts: float | None) -> Iterator[Event]:
         """A turn that no user message announced: the task itself began it."""
         if self._turn_open and not self._said:
-            yield from self._user(self._prompt, ts)
+            yield from self._user(self._prompt, ts, "task_started")
         self._turn_open = False
         self._prompt = ""
 

@@ -30,7 +30,18 @@ if TYPE_CHECKING:
     from loopguard_core.importers.source import Source
 
 _NO_CALL = frozenset(
-    {"system", "recall", "change_agent_state", "null", "initialize", "start", "pause", "resume"}
+    {
+        "system",
+        "recall",
+        "change_agent_state",
+        "null",
+        "initialize",
+        "start",
+        "pause",
+        "resume",
+        "condensation",
+        "condensation_request",
+    }
 )
 _NOT_ARGUMENTS = frozenset(
     {"action", "thought", "confirmation_state", "security_risk", "is_confirmed", "action_risk"}
