@@ -33,6 +33,13 @@ def test_the_script_makes_every_picture(tmp_path: Path) -> None:
     for name, seen in PICTURES.items():
         text = words(tmp_path / f"{name}.svg")
         assert all(word in text for word in seen), (name, text)
+    film = (tmp_path / "demo.svg").read_text()
+    frames = film.count('<g class="f ')
+    assert frames > 10
+    assert film.count("@keyframes") == frames
+    assert all(word in words(tmp_path / "demo.svg") for word in ("warns", "stopped", "Override"))
+    for path in tmp_path.glob("*.svg"):
+        assert "https://" not in path.read_text(), f"{path.name} would load something"
 
 
 def test_every_picture_that_is_shown_is_there() -> None:
