@@ -147,3 +147,12 @@ def test_opencodes_plugin_is_answered_in_our_own_words() -> None:
 def test_what_cannot_be_stopped_is_said(agent: str) -> None:
     assert "cannot be stopped" in unstoppable(agent) and "mcp:" not in unstoppable(agent)
     assert unstoppable("claude-code") == unstoppable("gemini") == ""
+
+
+def test_trap_8_geminis_own_loop_detection_is_heard() -> None:
+    said = "System: Potential loop detected. Details: the same call 5 times"
+    messages = [{"role": "user", "content": "go"}, {"role": "user", "content": said}]
+    heard = gemini("BeforeModel", llm_request={"messages": messages})
+    assert (heard.kind, heard.foreign["source"]) == (host.NATIVE, "gemini-cli")
+    assert gemini("BeforeModel", llm_request={"messages": messages[:1]}).kind == host.NOTHING
+    assert gemini("BeforeModel").kind == host.NOTHING

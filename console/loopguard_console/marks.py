@@ -44,6 +44,8 @@ def mark_words(event: Event) -> tuple[str, str, str]:
             return "◆ label", event.text("text"), "p-accent"
         case "note":
             return "◆ note", event.text("text"), "p-accent"
+        case "system_message" if isinstance(data.get("verdict"), dict):
+            return f"! {data['verdict'].get('source', 'guard')}", event.text("text"), "p-warn"
         case _:
             return event.type, event.text("text"), "p-dim"
 

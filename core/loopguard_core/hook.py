@@ -137,6 +137,8 @@ class Hook:
             live.turn(heard.text if heard.human else heard.reason, human=heard.human)
         elif heard.kind == host.START:
             self._export(heard)
+        elif heard.kind == host.NATIVE:
+            live.note("system_message", {"text": heard.text, "verdict": heard.foreign})
         elif heard.kind == host.SETTLED:
             _settle(heard, live)
         elif heard.kind == host.END:

@@ -80,3 +80,11 @@ def test_a_halt_of_the_session_denies_everything_until_it_is_resumed(
         agent.bench.console("resume", session)
         freed = agent.say(model, "and now", "--resume", "latest")
     assert "No such file" in freed[-1].latest
+
+
+def test_trap_8_its_own_loop_detection_is_shown(gemini: str, tmp_path: Path) -> None:
+    agent = Gemini(gemini, tmp_path, GRADED + 'mode = "observe"\n')
+    with GeminiServer(repeat(LOOK, 9)) as model:
+        agent.say(model, "please read the file")
+    said = [e.data for e in agent.bench.events() if e.type == "system_message"]
+    assert [each["verdict"]["source"] for each in said] == ["gemini-cli"]

@@ -3,7 +3,8 @@
 It names no calls: a result is matched to the open call with the same tool and arguments. Its times are
 in milliseconds. ``decision: "ask"`` hangs without a terminal and is never used. ``continue: false``
 before a tool stops the run. Changed arguments are ``tool_input``; the CLI itself tells the model. A
-command that fails is a success here, with ``Exit Code: N`` in its text.
+command that fails is a success here, with ``Exit Code: N`` in its text. Its own loop detection speaks to the
+model before it stops the run; ``BeforeModel`` shows that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from loopguard_core.agents.host import (
     AFTER,
     BEFORE,
     END,
+    NATIVE,
     NOTHING,
     START,
     TURN,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-EVENTS = ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "SessionEnd")
+EVENTS = ("SessionStart", "BeforeAgent", "BeforeModel", "BeforeTool", "AfterTool", "SessionEnd")
 
 _KINDS = {
     "SessionStart": START,
@@ -38,6 +40,8 @@ _KINDS = {
     "AfterTool": AFTER,
     "SessionEnd": END,
 }
+
+_LOOP = "System: Potential loop detected"
 
 _VOLATILE = re.compile(r"^Process Group PGID: \d+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
@@ -58,6 +62,8 @@ class Gemini(Adapter):
             heard.args = data.get("tool_input")
         if heard.kind == AFTER:
             _result(heard, data.get("tool_response"))
+        elif event == "BeforeModel":
+            _native(heard, data.get("llm_request"))
         elif heard.kind == TURN:
             heard.text = text(data, "prompt")
         elif heard.kind == START:
@@ -87,6 +93,23 @@ class Gemini(Adapter):
         if not advice:
             return None
         return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
+
+
+def _native(heard: Heard, request: object) -> None:
+    """Whether the CLI's own loop detection has just spoken to the model."""
+    messages = request.get("messages") if isinstance(request, dict) else None
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    said = last.get("content") if isinstance(last, dict) else None
+    if isinstance(said, str) and said.startswith(_LOOP):
+        heard.kind = NATIVE
+        heard.text = said
+        heard.foreign = {
+            "tier": "warn",
+            "policy": "gemini-cli",
+            "source": "gemini-cli",
+            "detector": "loop_detection",
+            "reason": said[:2_000],
+        }
 
 
 def _result(heard: Heard, response: object) -> None:

@@ -19,6 +19,7 @@ TURN = "turn"  # a turn begins
 BEFORE = "before"  # a tool is about to run
 AFTER = "after"  # a tool has run
 SETTLED = "settled"  # every call of one assistant message has its result
+NATIVE = "native"  # the agent's own guard spoke up
 NOTHING = "nothing"  # nothing that concerns a guard
 
 
@@ -32,7 +33,8 @@ class Heard:
     ``session`` names the guarded session, ``parent`` the one it was started by (a
     subagent's), ``name`` what kind of subagent it is.
     ``outcome`` is one of ``events.OUTCOMES``; ``duration`` in seconds; ``human`` is False for a turn that
-    the host began on its own. ``settled`` lists the calls of a message. ``event`` is the host's own name.
+    the host began on its own. ``settled`` lists the calls of a message, ``foreign`` is the verdict of the agent's
+    own guard. ``event`` is the host's own name.
     """
 
     __slots__ = (
@@ -41,6 +43,7 @@ class Heard:
         "cwd",
         "duration",
         "event",
+        "foreign",
         "human",
         "kind",
         "name",
@@ -73,6 +76,7 @@ class Heard:
         self.resumed = False
         self.reason = ""
         self.settled: list[Settled] = []
+        self.foreign: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Heard({self.kind!r}, {self.event!r}, {self.session!r}, call={self.call!r})"
