@@ -23,6 +23,7 @@ from loopguard_core.inbox import (
     whoami,
     write,
 )
+from loopguard_core.restoring import holds_new_secret
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -132,6 +133,11 @@ def modify(
     store: Store, request: str, args: object, *, by: str = "", note: str = "", seen: str = ""
 ) -> Decided:
     """Let the call of *request* run with other arguments; the model is told."""
+    if holds_new_secret(args):
+        raise DecisionError(
+            "the new arguments hold what looks like a secret; the log never stores one, so they "
+            "cannot reach the agent (markers of secrets that stood there before may stay)"
+        )
     asked = _find(store, request, seen)
     return _resolve(store, asked, "modified", by, note, args=args)
 

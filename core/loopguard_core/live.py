@@ -7,7 +7,6 @@ whatever goes wrong inside is said once and the agent goes on.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from _thread import RLock
 from _weakref import ref
@@ -21,6 +20,8 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening
+from loopguard_core.opening import to_stderr as to_stderr
+from loopguard_core.restoring import Unknown, restore
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
@@ -38,15 +39,6 @@ if TYPE_CHECKING:
 
 #: what a human's answer lets run
 _RUNS = ("approved", "modified")
-
-
-def to_stderr(line: str) -> None:
-    """Tell the person one line, beside whatever the agent prints."""
-    try:
-        sys.stderr.write(f"loopguard: {line}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        pass  # no stderr, or a closed one: there is nobody to tell
 
 
 class LiveSession:
@@ -86,7 +78,7 @@ class LiveSession:
         self._named_by, self._names, self._named = 0, "", 0
         policies = [config.make_policy()]
         traits = config.trait_table()
-        key = key_for(config, store)
+        key = self._key = key_for(config, store)
         digester = self._digester = Digester(key)
 
         def fresh() -> Guard:
@@ -371,11 +363,10 @@ class LiveSession:
         """Turn an answer into what happens, and say in the log that the agent took it."""
         resolution, ruling = answer.resolution, decision.ruling
         if resolution in _RUNS:
+            if resolution == "modified" and not self._modify(decision, ticket, answer):
+                return
             self._deliver(ticket)
-            if resolution == "modified":
-                decision.args, decision.modified = answer.args, True
-                decision.message = refusal.modified(ticket.request, answer.note)
-            elif answer.note:
+            if resolution == "approved" and answer.note:
                 decision.message = refusal.approved(ticket.request, answer.note)
             return
         tier = max(ruling.tier, Tier.BLOCK)
@@ -387,6 +378,18 @@ class LiveSession:
             self._deliver(ticket)
             text = refusal.answered(resolution, ruling, ticket.request, answer.note)
         self._refuse(decision, text, halted=resolution == "halted")
+
+    def _modify(self, decision: Decision, ticket: Ticket, answer: Answer) -> bool:
+        """Take the human's arguments; False where they cannot be had, and the call is refused."""
+        try:
+            args = restore(answer.args, decision.args, self._key, self.config.redaction)
+        except Unknown as error:
+            self._say(f"{ticket.request} could not be delivered: {error}")
+            self._refuse(decision, refusal.undeliverable(ticket.request))
+            return False
+        decision.args, decision.modified = args, True
+        decision.message = refusal.modified(ticket.request, answer.note)
+        return True
 
     def _deliver(self, ticket: Ticket) -> None:
         try:

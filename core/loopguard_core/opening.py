@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from loopguard_core.processes import here, started
 from loopguard_core.store.contract import StoreError
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
     from loopguard_core.config import Config
     from loopguard_core.store.contract import Store
+
+
+def to_stderr(line: str) -> None:
+    """Tell the person one line, beside whatever the agent prints."""
+    try:
+        sys.stderr.write(f"loopguard: {line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass  # no stderr, or a closed one: there is nobody to tell
 
 
 def key_for(config: Config, store: Store | None) -> bytes:

@@ -74,6 +74,14 @@ def approved(request: str, note: str) -> str:
     return f"[loopguard] A human let this call run (request {request}). They say: {note}"
 
 
+def undeliverable(request: str) -> str:
+    """What the model gets where the arguments that a human gave could not reach the agent."""
+    return (
+        f"[loopguard] This call was not run: a human changed its arguments (request {request}), but they "
+        "could not be delivered. Tell the user."
+    )
+
+
 def modified(request: str, note: str) -> str:
     """What the model is told beside the result of a call whose arguments a human changed."""
     said = f" They say: {note}" if note else ""
