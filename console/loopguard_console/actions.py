@@ -171,6 +171,14 @@ ACTIONS: tuple[Action, ...] = (
         LOOK,
         footer=True,
     ),
+    Action(
+        "rule",
+        ("c",),
+        "rule…",
+        "Write a rule about this tool into loopguard.toml: it polls, it is bookkeeping, a field never matters. You see the change first.",
+        LOOK,
+    ),
+    Action("undo_rule", ("U",), "undo rule", "Take the last rule back.", LOOK),
     Action("filter", ("f",), "filter", "Show only the sessions that match some words.", SESSIONS),
     Action(
         "pin", ("P",), "pin", "Keep this session at the top of the list, or let it go.", SESSIONS

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loopguard_console import rules
 from loopguard_console.query import Query, QueryError
+from loopguard_console.rules import Edit, RuleError
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
+from loopguard_console.screens.rule import RuleScreen
 from loopguard_console.screens.whatif import WhatIf
 
 if TYPE_CHECKING:
@@ -17,6 +21,10 @@ LABELS = ("stuck", "was fine", "not sure")
 
 class Debugging(DecidingScreen):
     """The actions of a debugger."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._undo: Edit | None = None
 
     @property
     def view(self) -> View | None:
@@ -90,6 +98,46 @@ class Debugging(DecidingScreen):
             self._do(lambda decider: decider.hold(session, condition))
         else:
             self.notify("No breakpoint was set here. b sets one.", markup=False)
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    async def action_rule(self) -> None:
+        """Write a rule about the tool of the selected call."""
+        view, app = self.view, self.console_app
+        if view is None or view.cursor < 0:
+            self.notify("Select a call first.", markup=False)
+            return
+        if app.desk.live and app.decider is None:
+            self.notify(app.why_not, markup=False)
+            return
+        start = view.recording.start
+        cwd = start.text("cwd") if start is not None else ""
+        row = view.recording.row(view.cursor)
+
+        def answer(edit: Edit | None) -> None:
+            if edit is not None:
+                self._write_rule(
+                    edit, "Written. It holds for what starts from now on; U takes it back."
+                )
+
+        args = view.recording.args(view.cursor)
+        folder = cwd if Path(cwd).is_dir() and cwd else str(Path.cwd())
+        await app.open_screen(RuleScreen(row.tool, args, folder), answer)
+
+    def action_undo_rule(self) -> None:
+        """Take the last rule back."""
+        if self._undo is None:
+            self.notify("No rule was written here. c writes one.", markup=False)
+        else:
+            self._write_rule(self._undo, "Taken back.")
+
+    def _write_rule(self, edit: Edit, said: str) -> None:
+        try:
+            self._undo = rules.write(edit)
+        except RuleError as error:
+            self.console_app.say(str(error), True)
+        else:
+            self.console_app.say(said, False)
 
     # -- notes and labels --------------------------------------------------------------------------
 

@@ -1,0 +1,184 @@
+"""Rules that a person writes from a call: one key of a tool's table in ``loopguard.toml``.
+
+The file is edited as text, so comments and order stay. Before anything is written the result is parsed: it
+must say exactly what it said before and the new rule. Times do not matter here, and nothing is judged.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from loopguard_core.config import Config, ConfigError, find
+
+
+class RuleError(Exception):
+    """A rule that cannot be written there: why, and what to do."""
+
+
+class Rule(NamedTuple):
+    """One rule in words and as a key with its value; a list is added to what is there."""
+
+    words: str
+    key: str
+    value: bool | list[str]
+
+
+class Edit(NamedTuple):
+    """A change of one file. ``before`` is None where the file is new."""
+
+    path: Path
+    before: str | None
+    after: str
+
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        name = self.path.name
+        lines = difflib.unified_diff(
+            (self.before or "").splitlines(),
+            self.after.splitlines(),
+            name if self.before is not None else "(new)",
+            name,
+            lineterm="",
+            n=2,
+        )
+        return "\n".join(lines)
+
+
+def rules_for(tool: str, args: object) -> list[Rule]:
+    """The rules that may be meant when a call of *tool* with *args* was judged wrongly."""
+    out = [
+        Rule("this tool polls: asking again is what it is for", "poller", True),
+        Rule("bookkeeping: notes and plans, which interrupt no streak", "bookkeeping", True),
+        Rule("it only reads: running it changes nothing", "readonly", True),
+        Rule("it changes things, even when its answers are alike", "mutating", True),
+    ]
+    for field in list(args)[:8] if isinstance(args, dict) else []:
+        out.append(Rule(f"ignore the field {field}: it never matters", "ignored_fields", [field]))
+    for field in list(args)[:8] if isinstance(args, dict) else []:
+        out.append(Rule(f"only the field {field} matters", "identity_fields", [field]))
+    return out
+
+
+def propose(cwd: str, tool: str, rule: Rule) -> Edit:
+    """The change that writes *rule* for *tool* into the settings that hold in *cwd*.
+
+    Where there are none, a new ``loopguard.toml`` in that folder. Raises ``RuleError``.
+    """
+    try:
+        path = Path(find(cwd, os.environ) or Path(cwd, "loopguard.toml"))
+        before = path.read_text("utf-8") if path.exists() else None
+        old = tomllib.loads(before or "")
+    except (ConfigError, OSError, ValueError) as error:
+        raise RuleError(f"the settings cannot be read: {error}") from None
+    top = ("tool", "loopguard") if path.name == "pyproject.toml" else ()
+    wanted = _wanted(old, (*top, "tools", tool), rule)
+    after = _edited(before or "", (*top, "tools", tool), rule, wanted)
+    expected = _set(old, (*top, "tools", tool), rule.key, wanted)
+    try:
+        if tomllib.loads(after) != expected:
+            raise RuleError(
+                f"{path} is written in a way that only a person can change: edit it by hand"
+            )
+        section: Any = expected
+        for name in top:
+            section = section[name]
+        Config(section, str(path))
+    except (tomllib.TOMLDecodeError, ConfigError) as error:
+        raise RuleError(f"{path} would no longer be valid: {error}") from None
+    return Edit(path, before, after)
+
+
+def write(edit: Edit) -> Edit:
+    """Write *edit*, if the file is still as it was; the edit that undoes it. Raises ``RuleError``."""
+    path = edit.path
+    try:
+        now = path.read_text("utf-8") if path.exists() else None
+        if now != edit.before:
+            raise RuleError(f"{path} changed meanwhile; nothing was written")
+        if edit.after == "" and edit.before is not None:
+            path.unlink()
+            return Edit(path, None, edit.before)
+        made = path.with_name(f".{path.name}.{os.getpid()}")
+        made.write_text(edit.after, "utf-8")
+        if now is not None:
+            made.chmod(path.stat().st_mode & 0o777)
+        made.replace(path)
+    except OSError as error:
+        raise RuleError(f"{path}: cannot be written: {error.strerror}") from None
+    return Edit(path, edit.after, edit.before or "")
+
+
+def _wanted(old: dict[str, Any], table: tuple[str, ...], rule: Rule) -> bool | list[str]:
+    here: Any = old
+    for name in table:
+        here = here.get(name, {}) if isinstance(here, dict) else {}
+    there = here.get(rule.key) if isinstance(here, dict) else None
+    if isinstance(rule.value, list) and isinstance(there, list):
+        return [*there, *(f for f in rule.value if f not in there)]
+    return rule.value
+
+
+def _set(old: dict[str, Any], table: tuple[str, ...], key: str, value: object) -> dict[str, Any]:
+    new = copy.deepcopy(old)
+    here = new
+    for name in table:
+        here = here.setdefault(name, {})
+        if not isinstance(here, dict):
+            raise RuleError(f"{'.'.join(table)} is no table there: edit the file by hand")
+    here[key] = value
+    return new
+
+
+def _edited(text: str, table: tuple[str, ...], rule: Rule, value: bool | list[str]) -> str:
+    shown = "true" if value is True else f"[{', '.join(map(_string, value or []))}]"
+    line = f"{rule.key} = {shown}"
+    lines = text.split("\n")
+    at = next((n for n, found in enumerate(lines) if _header(found) == table), None)
+    if at is None:
+        header = f"[{'.'.join(map(_quoted, table))}]"
+        kept = text.rstrip("\n")
+        return f"{kept}\n\n{header}\n{line}\n" if kept else f"{header}\n{line}\n"
+    for number in range(at + 1, len(lines)):
+        if lines[number].lstrip().startswith("["):
+            break
+        if re.match(rf"\s*{re.escape(rule.key)}\s*=", lines[number]):
+            lines[number] = line
+            return "\n".join(lines)
+    lines.insert(at + 1, line)
+    return "\n".join(lines)
+
+
+def _header(line: str) -> tuple[str, ...]:
+    """The names in a table header, empty for any other line."""
+    text = line.strip()
+    if not text.startswith("[") or text.startswith("[["):
+        return ()
+    try:
+        here: Any = tomllib.loads(text)
+    except ValueError:
+        return ()
+    names = []
+    while isinstance(here, dict) and len(here) == 1:
+        name, here = next(iter(here.items()))
+        names.append(name)
+    return tuple(names)
+
+
+def _quoted(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return name
+    return _string(name)
+
+
+def _string(text: str) -> str:
+    """*text* as a basic string of TOML. Raises ``RuleError`` for what TOML cannot hold."""
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise RuleError("a name with broken characters cannot stand in the file")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
