@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "grants": "grants",
     "revoke": "control",
     "search": "search",
+    "query": "query",
     "report": "report",
     "export": "export",
     "import": "import_",
