@@ -7,6 +7,10 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from mcp_client import Client
 from processes import console
 from sessions import pending
@@ -263,3 +267,28 @@ def test_a_store_that_fails_is_said_and_the_guard_goes_on(tmp_path: Path) -> Non
         _, said = client.end()
     assert answers[2]["isError"] is True
     assert "is a directory, not an event store" in said
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(anything.map(json.dumps) | st.text(max_size=30), max_size=40))
+def test_whatever_is_sent_arrives(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    sent = [line.replace("\n", " ").encode("utf-8", "replace") + b"\n" for line in lines]
+    with Client(folder) as client:
+        for line in sent:
+            client.send(line)
+        client.ask("tools/list")
+        code, said = client.end()
+    assert (code, said) == (0, "")
+    assert client.log.read_bytes().startswith(b"".join(sent))

@@ -131,7 +131,6 @@ class Watched:
     # -- what is new ---------------------------------------------------------------------------------
 
     def _add(self, event: Event) -> Verdict | None:
-        self._catch_up()
         if event.type == "session_start":
             self._say_how(event)
         mark = _mark(event)
@@ -154,8 +153,6 @@ class Watched:
 
     def _catch_up(self) -> None:
         """What others wrote: a person may; another recorder of the same session has it for itself."""
-        if self._store.last(self.session) == self._seq:
-            return
         for event in self._store.read(self.session, after=self._seq, payloads=False):
             if event.type in _TRANSCRIPT:
                 raise Left(_RECORDED)
