@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from loopguard_core.verdict import Ruling, Tier, Verdict
@@ -63,3 +64,20 @@ class Decision:
     def __repr__(self) -> str:
         does = "run" if self.run else "refuse"
         return f"Decision({self.call!r}, {does}, {self.tier.word}, request={self.request!r})"
+
+
+class CallNames:
+    """Names for calls of a host that names none: unique in a session, whoever else writes to it."""
+
+    __slots__ = ("_count", "_pid", "_prefix")
+
+    def __init__(self) -> None:
+        self._pid = 0
+        self._prefix = ""
+        self._count = 0
+
+    def __call__(self) -> str:
+        if self._pid != os.getpid():  # also after a fork
+            self._pid, self._prefix, self._count = os.getpid(), f"{os.urandom(4).hex()}-", 0
+        self._count += 1
+        return f"{self._prefix}{self._count}"

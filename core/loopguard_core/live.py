@@ -14,13 +14,12 @@ from _weakref import ref
 from loopguard_core import refusal
 from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
-from loopguard_core.decision import ALLOWED, Decision
+from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.events import portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
-from loopguard_core.opening import key_for, opening
-from loopguard_core.opening import to_stderr as to_stderr
+from loopguard_core.opening import key_for, opening, to_stderr
 from loopguard_core.restoring import Unknown, restore
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.sqlite import open_store
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Ruling
+
+__all__ = ["LiveSession", "to_stderr"]
 
 #: what a human's answer lets run
 _RUNS = ("approved", "modified")
@@ -75,7 +76,7 @@ class LiveSession:
         self._owns_store = store is None
         self._pid = os.getpid()
         self._ended = False
-        self._named_by, self._names, self._named = 0, "", 0
+        self._names = CallNames()
         policies = [config.make_policy()]
         traits = config.trait_table()
         key = self._key = key_for(config, store)
@@ -277,7 +278,7 @@ class LiveSession:
         journal, guard = self._journal, self._journal.guard
         payload = Payload(args, self._digester)
         ids = guard.identify(tool, payload, annotations)
-        call = call or self._name_call()
+        call = call or self._names()
         data: dict[str, Any] = {
             "call": call,
             "tool": tool,
@@ -301,15 +302,6 @@ class LiveSession:
         if ruling.action == "run":
             return decision, None
         return decision, self._stop(decision, start, limit)
-
-    def _name_call(self) -> str:
-        """A name for a call of a host that names none: unique in the session, also after a fork."""
-        if self._named_by != os.getpid():
-            self._named_by = os.getpid()
-            self._names = f"{os.urandom(4).hex()}-"
-            self._named = 0
-        self._named += 1
-        return f"{self._names}{self._named}"
 
     def _again(self, call: str, start: Event) -> Ruling:
         """The ruling on a call that started before: it is judged once, unless a human stopped it since."""
@@ -355,9 +347,9 @@ class LiveSession:
 
     def _seen(self, decision: Decision) -> str:
         """Digest of what a person is shown of a request."""
-        why = decision.ruling.why
-        shown = f"{decision.tool}\0{decision.payload.digest}\0{decision.tier.word}\0{why.count}"
-        return self._digester(f"{shown}\0{why.reason}")
+        why, word = decision.ruling.why, decision.tier.word
+        shown = (decision.tool, decision.payload.digest, word, str(why.count), why.reason)
+        return self._digester("\0".join(shown))
 
     def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         """Turn an answer into what happens, and say in the log that the agent took it."""
