@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import runpy
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from commands import command
-from processes import environment
 
 SAMPLES = Path(__file__).parents[1] / "sample_sessions"
 LOOP = SAMPLES / "research-loop.jsonl"
@@ -113,18 +111,12 @@ def test_a_loop_becomes_a_test_that_fails_while_it_is_not_caught(tmp_path: Path)
     (test,) = tmp_path.glob("test_loop_*.py")
     (kept,) = tmp_path.glob("loop_*.jsonl")
     assert "ids" not in kept.read_text() and "verdict" not in kept.read_text()
-    for policy, code in (("progress", 0), ("nous", 1)):
-        (tmp_path / "loopguard.toml").write_text(f'policy = "{policy}"\n')
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
-            env=environment(HOME=str(tmp_path)),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == code, done.stdout
-    assert "nous lets this loop run" in done.stdout
+    loop = runpy.run_path(str(test))["test_the_guard_stops_this_loop"]
+    (tmp_path / "loopguard.toml").write_text('policy = "progress"\n')
+    loop()
+    (tmp_path / "loopguard.toml").write_text('policy = "nous"\n')
+    with pytest.raises(AssertionError, match="nous lets this loop run"):
+        loop()
 
 
 def test_a_hostile_session_makes_a_test_that_is_python(nasty: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -14,15 +15,24 @@ from loopguard_core.events import decode
 from loopguard_core.store.sqlite import open_store
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """A store with the ended sessions ``one`` and ``two``."""
-    place = tmp_path / "events.db"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store in which the sessions ``one`` and ``two`` have ended."""
+    folder = tmp_path_factory.mktemp("made")
+    place = folder / "events.db"
     for session in ("one", "two"):
         with Agent(place, session, unattended_wait_seconds=0) as agent:
             agent.search(3 if session == "one" else 1)
             agent.end()
-    return place
+    return folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Path:
+    """A copy of that store."""
+    for file in made.iterdir():
+        shutil.copy2(file, tmp_path)
+    return tmp_path / "events.db"
 
 
 def test_what_is_exported_can_be_read_again(store: Path, tmp_path: Path) -> None:
