@@ -112,9 +112,14 @@ def slept(command: str, args: dict[Any, Any], sleeper: bool) -> tuple[float, boo
     return 1.0, True
 
 
+def _beyond_cd(command: str) -> str:
+    """*command* without the changes of folder before it."""
+    return _CD.sub("", command) if "cd" in command else command
+
+
 def looks_up(command: str) -> bool:
     """True where the last command of a pipeline's head searches or lists, so that nothing means nothing found."""
-    words = _CD.sub("", command[:400]).split(None, 2)
+    words = _beyond_cd(command[:400]).split(None, 2)
     if not words:
         return False
     if words[0] == "git" and len(words) > 1:
@@ -126,7 +131,9 @@ def file_lines(command: str) -> tuple[str, int, int | None] | None:
     """The file and the lines ``[first, last)`` that a simple shell command prints, else None."""
     if len(command) > 400:
         return None
-    text = _CD.sub("", command).strip()
+    text = _beyond_cd(command).strip()
+    if not text.startswith(("sed", "head", "cat", "nl")):
+        return None
     found = _RANGE.match(text)
     if found:
         first = int(found[1])
