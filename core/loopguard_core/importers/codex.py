@@ -33,6 +33,7 @@ _ENVELOPES = frozenset(
         "inter_agent_communication_metadata",
     ]
 )
+_QUIET = frozenset({"reasoning", "other", "ghost_snapshot", "compaction", "compaction_summary"})
 _CONTEXT = ("<", "# AGENTS.md", "# Context from my IDE")
 
 
@@ -62,7 +63,7 @@ class Codex(Importer):
         return sure
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        reader = _Reader(report)
+        reader = _Reader(report, source.name_session())
         records = source.records(report)
         if whole_session := obj(source.head.document if source.head.kind == "document" else None):
             items = [whole_session.get("session"), *array(whole_session.get("items"))]
@@ -76,9 +77,11 @@ class Codex(Importer):
 
 
 class _Reader:
-    def __init__(self, report: Report) -> None:
+    """One rollout. Its methods give lists: there are many small records, and a generator costs more."""
+
+    def __init__(self, report: Report, fallback: str) -> None:
         self._report = report
-        self._track: Track | None = None
+        self._track = Track(report, fallback)
         self._child = False
         self._meta = False
         self._legacy = False
@@ -89,55 +92,54 @@ class _Reader:
         self._prompt = ""
         self._hints: dict[str, str] = {}
 
-    def record(self, record: dict[str, Any], number: int) -> Iterator[Event]:
+    def record(self, record: dict[str, Any], number: int) -> list[Event]:
+        """What one line says."""
         kind = string(record.get("type"))
         payload = record.get("payload")
-        ts = when(record.get("timestamp"))
         if not isinstance(payload, dict):
             if kind in _ENVELOPES or isinstance(payload, str):
-                return
-            yield from self._bare(record, ts, number)
-        elif kind == "session_meta":
-            yield from self._session(payload, ts)
-        elif kind == "response_item":
-            yield from self._item(payload, ts, number)
-        elif kind == "event_msg":
-            yield from self._message(payload, ts)
-        elif kind == "compacted" and self._track is not None:
-            yield self._track.event(
-                "system_message", ts, text=string(payload.get("message")), reason="compacted"
-            )
-        elif kind not in _ENVELOPES:
+                return []
+            return self._bare(record, number)
+        stamp = record.get("timestamp")
+        if kind == "response_item":
+            return self._item(payload, stamp, number)
+        if kind == "event_msg":
+            return self._message(payload, stamp)
+        if kind == "session_meta":
+            return self._session(payload, when(stamp))
+        if kind == "compacted":
+            text = string(payload.get("message"))
+            return self._say("system_message", when(stamp), text=text, reason="compacted")
+        if kind not in _ENVELOPES:
             self._report.skip(kind, number)
+        return []
 
-    def finish(self) -> Iterator[Event]:
+    def finish(self) -> list[Event]:
         """The end of the file."""
-        if self._track is not None:
-            yield from self._track.finish()
+        return self._track.finish()
 
-    def _bare(self, record: dict[str, Any], ts: float | None, number: int) -> Iterator[Event]:
+    def _bare(self, record: dict[str, Any], number: int) -> list[Event]:
+        """A line of before there was an envelope."""
         if "record_type" in record:
-            return
+            return []
         if "type" not in record:
-            yield from self._session(record, ts)
-            return
+            return self._session(record, when(record.get("timestamp")))
         self._legacy = True
-        yield from self._item(record, ts, number)
+        return self._item(record, record.get("timestamp"), number)
 
-    def _session(self, meta: dict[str, Any], ts: float | None) -> Iterator[Event]:
-        if self._meta:
+    def _session(self, meta: dict[str, Any], ts: float | None) -> list[Event]:
+        if self._meta or self._track.started:
             self._report.note("forked: the history of the session it came from is repeated in it")
-            return
+            return []
         self._meta = True
         spawned = obj(obj(meta.get("source")).get("subagent"))
         parent = string(
             meta.get("parent_thread_id") or obj(spawned.get("thread_spawn")).get("parent_thread_id")
         )
         self._child = bool(isinstance(meta.get("source"), dict) or parent)
-        self._track = Track(
-            self._report, string(meta.get("id") or meta.get("session_id")) or "codex"
-        )
-        yield from self._track.start(
+        named = string(meta.get("id") or meta.get("session_id"))
+        self._track = Track(self._report, named or self._track.session)
+        return self._track.start(
             ts,
             agent="codex",
             format="codex",
@@ -147,36 +149,30 @@ class _Reader:
             forked_from=string(meta.get("forked_from_id")),
         )
 
-    def _ready(self, ts: float | None) -> Iterator[Event]:
-        if self._track is None:
-            self._track = Track(self._report, "codex")
-            yield from self._track.start(ts, agent="codex", format="codex")
+    def _ready(self, ts: float | None) -> list[Event]:
+        """The session's start, where the line that should say it is missing."""
+        return self._track.start(ts, agent="codex", format="codex")
+
+    def _say(self, kind: str, ts: float | None, **data: Any) -> list[Event]:
+        return [*self._ready(ts), self._track.event(kind, ts, **data)]
 
     # -- items of the conversation ---------------------------------------------------------------
 
-    def _item(self, item: dict[str, Any], ts: float | None, number: int) -> Iterator[Event]:
+    def _item(self, item: dict[str, Any], stamp: object, number: int) -> list[Event]:
         kind = string(item.get("type"))
-        yield from self._ready(ts)
-        assert self._track is not None
-        if kind.endswith("_call"):
-            yield from self._call(item, kind, ts)
-        elif kind.endswith("_call_output"):
+        if kind.endswith("_call_output"):
             self._responding = False
-            yield from self._output(item, ts)
-        elif kind == "message":
-            yield from self._text(item, ts)
-        elif kind not in (
-            "reasoning",
-            "other",
-            "ghost_snapshot",
-            "compaction",
-            "compaction_summary",
-        ):
+            return self._output(item, when(stamp))
+        if kind.endswith("_call"):
+            return self._call(item, kind, when(stamp))
+        if kind == "message":
+            return self._text(item, when(stamp))
+        if kind not in _QUIET:
             self._report.skip(kind, number)
+        return []
 
-    def _call(self, item: dict[str, Any], kind: str, ts: float | None) -> Iterator[Event]:
-        assert self._track is not None
-        yield from self._turn_without_words(ts)
+    def _call(self, item: dict[str, Any], kind: str, ts: float | None) -> list[Event]:
+        out = self._turn_without_words(ts)
         if not self._responding:
             self._responding = True
             self._response += 1
@@ -188,7 +184,7 @@ class _Reader:
         args = item.get("arguments", item.get("input", item.get("action")))
         call = string(item.get("call_id"))
         own = call or string(item.get("id")) or f"{kind}-{self._response}"
-        yield from self._track.call(
+        out += self._track.call(
             own,
             tool,
             arguments(args) if "arguments" in item else args,
@@ -197,71 +193,66 @@ class _Reader:
         )
         if not call and kind != "local_shell_call":
             outcome = "error" if item.get("status") == "failed" else "ok"
-            yield from self._track.end(own, outcome, ts=ts)
+            out += self._track.end(own, outcome, ts=ts)
+        return out
 
-    def _output(self, item: dict[str, Any], ts: float | None) -> Iterator[Event]:
-        assert self._track is not None
+    def _output(self, item: dict[str, Any], ts: float | None) -> list[Event]:
         call = string(item.get("call_id"))
         output = item.get("output")
+        outcome = ""
         if isinstance(output, dict):
             outcome = "error" if output.get("success") is False else ""
             output = output.get("content", output)
-        else:
-            outcome = ""
-        result = result_of(_texts(output))
-        text = text_of(result)
-        stated, more = judge(text)
-        hint = self._hints.pop(call, "")
-        yield from self._track.end(
-            call, stated or outcome or hint or "ok", ts=ts, result=result, **more
-        )
+        result = output if isinstance(output, str) else result_of(_texts(output))
+        stated, more = judge(text_of(result))
+        outcome = stated or outcome or self._hints.get(call, "") or "ok"
+        self._hints.pop(call, None)
+        return self._ready(ts) + self._track.end(call, outcome, ts=ts, result=result, **more)
 
-    def _text(self, item: dict[str, Any], ts: float | None) -> Iterator[Event]:
-        assert self._track is not None
+    def _text(self, item: dict[str, Any], ts: float | None) -> list[Event]:
         role = item.get("role")
         text = text_of(item.get("content"))
         if role == "assistant":
-            yield from self._turn_without_words(ts)
-            yield self._track.event("assistant_text", ts, text=text)
-        elif role == "user":
+            return [*self._turn_without_words(ts), *self._say("assistant_text", ts, text=text)]
+        if role == "user":
             injected = text.startswith(_CONTEXT)
             if text.startswith("<turn_aborted>"):
-                yield from self._track.end_open("cancelled", ts)
-            elif self._legacy and not injected:
-                yield from self._user(text, ts, "message")
-            elif not injected:
+                return self._track.end_open("cancelled", ts)
+            if self._legacy and not injected:
+                return self._user(text, ts, "message")
+            if not injected:
                 self._prompt = text
-        elif text and self._responding is False and role == "developer":
-            yield self._track.event("system_message", ts, text=text)
+        elif text and not self._responding and role == "developer":
+            return self._say("system_message", ts, text=text)
+        return []
 
     # -- what the host says beside them ----------------------------------------------------------
 
-    def _message(self, message: dict[str, Any], ts: float | None) -> Iterator[Event]:
+    def _message(self, message: dict[str, Any], stamp: object) -> list[Event]:
         kind = message.get("type")
-        yield from self._ready(ts)
-        assert self._track is not None
-        if kind == "user_message":
-            yield from self._user(text_of(message.get("message")), ts, kind)
+        if kind == "token_count":
+            self._responding = False
+        elif kind == "user_message":
+            return self._user(text_of(message.get("message")), when(stamp), "user_message")
         elif kind == "item_completed":
-            yield from self._completed(obj(message.get("item")), ts)
+            return self._completed(obj(message.get("item")), stamp)
         elif kind in ("task_started", "turn_started"):
             self._turn_open = True
             self._said.clear()
         elif kind == "turn_aborted":
-            yield from self._track.end_open("cancelled", ts)
-        elif kind in ("token_count",):
-            self._responding = False
+            return self._track.end_open("cancelled", when(stamp))
         elif kind in ("exec_command_end", "patch_apply_end", "mcp_tool_call_end"):
             self._hint(string(message.get("call_id")), message)
+        return []
 
-    def _completed(self, item: dict[str, Any], ts: float | None) -> Iterator[Event]:
+    def _completed(self, item: dict[str, Any], stamp: object) -> list[Event]:
         if item.get("type") == "UserMessage":
-            yield from self._user(text_of(item.get("content")), ts, "UserMessage")
-        elif string(item.get("id")):
-            self._hint(string(item["id"]), item)
+            return self._user(text_of(item.get("content")), when(stamp), "UserMessage")
+        self._hint(string(item.get("id")), item)
+        return []
 
     def _hint(self, call: str, said: dict[str, Any]) -> None:
-        if self._track is None or not self._track.is_open(call):
+        if not self._track.is_open(call):
             return
         code = whole(said.get("exit_code"))
         result = obj(said.get("result"))
@@ -276,24 +267,24 @@ class _Reader:
         elif bad:
             self._hints[call] = "error"
 
-    def _user(self, text: str, ts: float | None, kind: str) -> Iterator[Event]:
+    def _user(self, text: str, ts: float | None, kind: str) -> list[Event]:
         """A human's message; versions that write it as two *kinds* of record have said it once."""
-        assert self._track is not None
         self._responding = False
         if self._said.setdefault(text, kind) != kind:
-            return
+            return []
         self._turn_open = False
         if self._child:
-            yield self._track.event("turn_start", ts, reason="task", text=text)
-        else:
-            yield self._track.event("user_message", ts, text=text)
+            return self._say("turn_start", ts, reason="task", text=text)
+        return self._say("user_message", ts, text=text)
 
-    def _turn_without_words(self, ts: float | None) -> Iterator[Event]:
+    def _turn_without_words(self, ts: float | None) -> list[Event]:
         """A turn that no user message announced: the task itself began it."""
+        out = self._ready(ts)
         if self._turn_open and not self._said:
-            yield from self._user(self._prompt, ts, "task_started")
+            out += self._user(self._prompt, ts, "task_started")
         self._turn_open = False
         self._prompt = ""
+        return out
 
 
 def _texts(output: object) -> object:
