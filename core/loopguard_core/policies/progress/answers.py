@@ -7,6 +7,7 @@ count for nothing, since only the way in which it failed matters.
 
 from __future__ import annotations
 
+import json
 import re
 
 from loopguard_core.patterns import lazy
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
 _EDGE = 1500
 SHORT = 600
-_QUOTED = lazy(r"\"[^\"\n]{0,300}\"|`[^`\n]{0,300}['`]|(?<!\w)'[^'\n]{0,300}'(?!\w)")
+_PARSED = 65_536
+_DECODER = json.JSONDecoder()
+#: A quoted name; a quoted sentence says something.
+_INSIDE = r"[^{0}\n ]{{0,80}}(?: [^{0}\n ]{{0,30}}){{0,3}}"
+_QUOTED = lazy(
+    f'"{_INSIDE.format(chr(34))}"'
+    f"|`{_INSIDE.format('`')}['`]"
+    rf"|(?<!\w)'{_INSIDE.format(chr(39))}'(?!\w)"
+)
 _DIGITS = frozenset("0123456789")
 _EDGES = "()[]{}<>,;:!?'\"`*="
 _DATED = frozenset(
@@ -121,7 +130,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         DENIED,
-        "denied|not allowed|disallowed|blocked by|policy|user doesn't want|was rejected|been rejected|is blocked|been blocked|was blocked"
+        "denied|loopguard|loop guard|loop-guard|not executed|blocked:|hook blocked|not allowed|disallowed|blocked by|policy|user doesn't want|was rejected|been rejected|is blocked|been blocked|was blocked"
         "|declined|requires approval|requires permission|requires confirmation|refused|refusal|not in the allow|outside the sandbox"
         "|outside of the workspace|outside the workspace|outside the allowed",
     ),
@@ -151,8 +160,20 @@ _OUTRIGHT = frozenset(
 )
 
 
+def words_of(value: Any) -> str:
+    """The words of a result; of text that is JSON those of the JSON, with what follows it."""
+    if isinstance(value, str) and value[:1] in ("{", "[") and len(value) < _PARSED:
+        try:
+            inner, end = _DECODER.raw_decode(value)
+        except (ValueError, RecursionError):
+            return value
+        found = text_of(inner)
+        return f"{found}\n{value[end:]}" if found else value
+    return text_of(value)
+
+
 def text_of(value: Any, depth: int = 0) -> str:
-    """The words of a result: a string, the text parts of a list, else nothing."""
+    """The words of a value: a string, the text parts of a list, else nothing."""
     if isinstance(value, str):
         return value
     if depth > 6:

@@ -43,6 +43,8 @@ def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
     answer = f"!{record.get('e', '')}"
     again = answer in asked.answers
     asked.failing, asked.worth = kind or "failure", SAME
+    if kind == DENIED and asked.last:
+        return REPEAT
     asked.last = answer
     if kind in TRANSIENT or kind == TIMEOUT:
         asked.outages += 1

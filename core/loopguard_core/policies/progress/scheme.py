@@ -288,7 +288,7 @@ class ProgressScheme(Scheme):
 
     def _failure(self, args: Payload, result: Payload, request: Record) -> Record:
         digest = result.digest
-        text = answers.text_of(result.value) or result.canonical[:4000]
+        text = answers.words_of(result.value) or result.canonical[:4000]
         if "q" in request["f"] and answers.only_exit(text):
             return {"e": result.digest_of(""), "c": answers.NOTHING_FOUND}
         said = [word for word in _said(args.value) if word in text]

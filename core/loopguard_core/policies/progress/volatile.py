@@ -18,8 +18,8 @@ _HEX = lazy(r"0x[0-9a-f]{4,}|[0-9a-f]{12,}")
 _NUMBER = lazy(r"([0-9][0-9.,]*)([a-zµ%]*)")
 _DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
 _NOTICE = lazy(
-    r"\n?\[[^\]\n]{0,80}\b(?:loop|guard|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
-    r"|<(system-reminder|system_warning|loop-?guard|notice)>.{0,4000}?</\1>",
+    r"\n?\[[^\]\n]{0,80}\b(?:loop\w*|guard\w*|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
+    r"|<(system-reminder|system_warning|hook_context|loop-?guard|notice)>.{0,4000}?</\1>",
     re.I | re.S,
 )
 _FLAT = str.maketrans(
@@ -110,7 +110,8 @@ def without_notices(text: str) -> str:
         return text
     low = text.lower()
     if any(
-        word in low for word in ("loop", "guard", "repeated", "reminder", "notice", "duplicate")
+        word in low
+        for word in ("loop", "guard", "repeated", "reminder", "notice", "duplicate", "hook_context")
     ):
         return _NOTICE.sub("", text)
     return text
