@@ -192,6 +192,24 @@ def test_a_file_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
     assert len(watch.events("s2", "call_end")) == 1
 
 
+def test_a_copy_of_a_session_changes_nothing(tmp_path: Path) -> None:
+    claude = Claude(tmp_path / "logs" / "s1.jsonl")
+    claude.write(claude.prompt("go"))
+    claude.loop(2)
+    with Watch(tmp_path, tmp_path / "logs") as watch:
+        watch.ended("s1", 2)
+        (tmp_path / "logs" / "copy.jsonl").write_bytes(claude.path.read_bytes())
+        claude.loop(1, first=3)
+        watch.ended("s1", 3)
+        claude.path.rename(tmp_path / "logs" / "moved.jsonl")
+        claude.path = tmp_path / "logs" / "moved.jsonl"
+        claude.loop(1, first=4)
+        watch.ended("s1", 4)
+        out, _ = watch.end()
+    assert "is not watched" not in out
+    assert [e.data["call"] for e in watch.events("s1", "call_start")] == ["t1", "t2", "t3", "t4"]
+
+
 def test_watching_goes_on_where_it_stopped(tmp_path: Path) -> None:
     claude = Claude(tmp_path / "logs" / "s1.jsonl")
     claude.write(claude.prompt("go"))

@@ -28,6 +28,8 @@ AGENTS = ("Claude Code", "Codex", "Gemini CLI", "hermes-agent")
 #: formats whose files are only ever added to
 _ADDED_TO = frozenset(("claude-code", "codex"))
 _SHARE = 10
+#: seconds after which a transcript that nobody writes to is let go, until somebody does
+_QUIET = 6 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -64,23 +66,32 @@ class Watcher:
         self._turn = threading.RLock()
         self._sessions: dict[str, Watched] = {}
         self._files: dict[Path, _Following | _Rereading] = {}
-        self._failed: dict[Path, float] = {}
+        self._owners: dict[str, Path] = {}
+        #: files that are let be as long as they stay as they are: by when they were changed
+        self._let_be: dict[Path, float] = {}
         self.failure: StoreError | None = None
 
     # -- which files -------------------------------------------------------------------------------
 
     def look(self, found: Iterable[Found], since: float) -> None:
         """Take up what is new among *found*, go on with what grew, let go what is gone."""
-        for each in found:
-            known = self._files.get(each.path)
-            if known is not None and known.replaced:
-                known.close()
-                del self._files[each.path]
-                known = None
-            if known is not None:
-                known.changed(each.changed, each.size)
-            elif each.changed >= since and self._failed.get(each.path) != each.changed:
+        there = {each.path: each for each in found}
+        for path, known in list(self._files.items()):
+            if path not in there or known.replaced:
+                self._let_go(path)
+            elif known.quiet:
+                self._let_go(path)
+                self._let_be[path] = there[path].changed
+        for path, each in there.items():
+            if path in self._files:
+                self._files[path].changed(each.changed, each.size)
+            elif each.changed >= since and self._let_be.get(path) != each.changed:
                 self._take_up(each, since)
+
+    def _let_go(self, path: Path) -> None:
+        self._files.pop(path).close()
+        with self._turn:
+            self._owners = {s: p for s, p in self._owners.items() if p != path}
 
     def _take_up(self, found: Found, since: float) -> None:
         try:
@@ -88,9 +99,9 @@ class Watcher:
                 added_to = stream.importer.name in _ADDED_TO and stream.source.head.kind == "lines"
         except Unreadable as error:
             # an agent may be about to write its first line
-            if found.path not in self._failed and found.size > 4_096:
+            if found.path not in self._let_be and found.size > 4_096:
                 self._told(News("failed", found.path, why=str(error)))
-            self._failed[found.path] = found.changed
+            self._let_be[found.path] = found.changed
             return
         follow = _Following if added_to else _Rereading
         self._files[found.path] = follow(self, found, since)
@@ -108,13 +119,12 @@ class Watcher:
 
     # -- what is in them ---------------------------------------------------------------------------
 
-    def again(self, sessions: Iterable[str]) -> None:
-        """The transcript of *sessions* is read from its beginning."""
+    def again(self, path: Path, session: str) -> None:
+        """The transcript at *path*, which has *session*, is read from its beginning."""
         with self._turn:
-            for session in sessions:
-                watched = self._sessions.get(session)
-                if watched is not None:
-                    watched.again()
+            watched = self._sessions.get(session)
+            if watched is not None and self._owners.setdefault(session, path) == path:
+                watched.again()
 
     def knows(self, session: str) -> bool:
         """True where *session* is watched or recorded."""
@@ -130,6 +140,8 @@ class Watcher:
                 raise
 
     def _take(self, path: Path, event: Event) -> None:
+        if self._owners.setdefault(event.session, path) != path:
+            return  # a copy of a session that another file has
         watched = self._sessions.get(event.session)
         if watched is None:
             watched = Watched(event.session, self._store, self._config, self._digester)
@@ -168,6 +180,7 @@ class _Following:
         self._path = found.path
         self._idle = threading.Event()
         self._size = -1
+        self._grew = time.monotonic()
         # a subagent's file needs its own path to find what lies beside it
         self._tail = Tail(
             found.path, self._idle.set, alone=not found.path.name.startswith("agent-")
@@ -181,9 +194,15 @@ class _Following:
     def replaced(self) -> bool:
         return self._tail.replaced
 
+    @property
+    def quiet(self) -> bool:
+        """True where nobody has written to it for long."""
+        return time.monotonic() - self._grew > _QUIET
+
     def changed(self, changed: float, size: int) -> None:
         if size != self._size:
             self._size = size
+            self._grew = time.monotonic()
             self._idle.clear()
             self._tail.wake()
 
@@ -202,7 +221,7 @@ class _Following:
             for event in stream:
                 if event.session not in met:
                     met.add(event.session)
-                    self._watcher.again([event.session])
+                    self._watcher.again(self._path, event.session)
                 self._watcher.take(self._path, event)
             if not self._tail.closed:
                 self._watcher.fail(self._path, "; ".join(stream.report.notes))
@@ -228,6 +247,10 @@ class _Rereading:
     def replaced(self) -> bool:
         return False
 
+    @property
+    def quiet(self) -> bool:
+        return False
+
     def changed(self, changed: float, size: int) -> None:
         now = time.monotonic()
         if (changed, size) == self._seen or now < self._rest_until:
@@ -247,7 +270,7 @@ class _Rereading:
         old = last is not None and last < self._since
         if old and not self._watcher.knows(session):
             return
-        self._watcher.again([session])
+        self._watcher.again(self._path, session)
         for event in events:
             self._watcher.take(self._path, event)
 

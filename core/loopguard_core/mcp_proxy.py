@@ -168,15 +168,24 @@ class Proxy:
     async def _down(self, reader: LineReader) -> None:
         try:
             async for line in reader.lines():
-                message = _parsed(line)
-                if isinstance(message, list):
-                    await self._down_batch(line, message)
-                elif isinstance(message, dict):
-                    await self._down_one(line, message, None)
-                else:
+                try:
+                    await self._down_line(line)
+                except OSError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - the client must not fall over its guard
+                    to_stderr(f"internal error, a message passes unjudged: {error!r}")
                     await self._server.write(line)
         except OSError:
             pass  # the server reads no more: it is ending
+
+    async def _down_line(self, line: bytes) -> None:
+        message = _parsed(line)
+        if isinstance(message, list):
+            await self._down_batch(line, message)
+        elif isinstance(message, dict):
+            await self._down_one(line, message, None)
+        else:
+            await self._server.write(line)
 
     async def _down_batch(self, line: bytes, messages: list[Any]) -> None:
         """An array with calls in it is passed on one by one, and answered as an array."""
@@ -257,11 +266,10 @@ class Proxy:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             return True
-        sent = self._sent.get(name)
+        sent = self._sent.pop(name, None)  # whatever the server still says of it passes as it is
         if sent is not None:
             if sent.decision is not None:
                 self._session().after(sent.decision, None, outcome="cancelled")
-                sent.decision = None
             if sent.batch is not None:
                 sent.batch.waits.discard(name)
                 await self._answer_batch(sent.batch)
@@ -283,15 +291,24 @@ class Proxy:
     async def _up(self, reader: LineReader) -> None:
         try:
             async for line in reader.lines():
-                message = _parsed(line)
-                if isinstance(message, list):
-                    await self._up_batch(line, message)
-                elif isinstance(message, dict):
-                    await self._up_one(line, message)
-                else:
+                try:
+                    await self._up_line(line)
+                except OSError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - the client must not fall over its guard
+                    to_stderr(f"internal error, a result passes as it is: {error!r}")
                     await self._client.write(line)
         except OSError:
             pass  # the client reads no more: it has left
+
+    async def _up_line(self, line: bytes) -> None:
+        message = _parsed(line)
+        if isinstance(message, list):
+            await self._up_batch(line, message)
+        elif isinstance(message, dict):
+            await self._up_one(line, message)
+        else:
+            await self._client.write(line)
 
     async def _up_batch(self, line: bytes, messages: list[Any]) -> None:
         """A server may answer several requests in one array."""

@@ -13,6 +13,7 @@ from loopguard_console.install.base import Place
 from loopguard_console.output import remark
 from loopguard_console.stores import Options, place_of
 from loopguard_console.wiring import wire
+from loopguard_core.config import load_or_default
 from loopguard_core.store.paths import ENVIRONMENT
 from loopguard_core.store.sqlite import open_store
 
@@ -31,7 +32,8 @@ def run(options: Options, command: tuple[str, ...], quiet: bool) -> None:
     """
     named = options.get("store") or ""
     wired = wire(command, Place.here("user", place_of(options) if named else ""))
-    place = place_of(options)
+    config = load_or_default("", lambda line: remark(f"loopguard: {line}"))
+    place = place_of({"store": named or config.store})
     open_store(place).close()
     if wired.left_out:
         remark(f"loopguard: {wired.left_out}")
