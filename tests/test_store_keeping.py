@@ -169,7 +169,9 @@ def test_a_person_reads_the_store_with_sqlite(tmp_path: Path) -> None:
         "session": "s9", "number": 1, "tool": "search", "args": '{"q":"é"}', "outcome": "blocked",
         "tier": "block", "count": 5,
     }  # fmt: skip
-    assert call["reason"] == "repeated" and call["result"] == "y" * 9_000
+    assert call["reason"] == "repeated" and call["result"] == "y" * 160 + "…"
+    (full,) = db.execute("SELECT args, result FROM payloads").fetchall()
+    assert tuple(full) == ('{"q":"é"}', "y" * 9_000)
     names = [tuple(row) for row in db.execute("SELECT session, ended, waiting FROM sessions")]
     assert names == [(f"s{n}", 1, 0) for n in range(5)] + [("s9", 0, 1)]
     (request,) = db.execute("SELECT request, session, tool, resolution FROM requests").fetchall()

@@ -76,20 +76,31 @@ _WORD = "CASE {0} WHEN 0 THEN 'allow' WHEN 1 THEN 'warn' WHEN 2 THEN 'block' WHE
 _TIME = "strftime('%Y-%m-%d %H:%M:%f', {0}, 'unixepoch', 'localtime')"
 _PAYLOAD = "coalesce({0}.payload, (SELECT text FROM payload WHERE id = {0}.large))"
 
+#: Characters of arguments and results that a list of calls shows; the view ``payloads`` has all of them.
+_SHORT = 160
+_ARGS = f"json_extract({_PAYLOAD.format('c')}, '$.args')"
+_RESULT = f"json_extract({_PAYLOAD.format('e')}, '$.result')"
+_CUT = f"CASE WHEN length({{0}}) > {_SHORT} THEN substr({{0}}, 1, {_SHORT}) || '…' ELSE {{0}} END"
+_CALLS = """
+FROM event AS c JOIN session AS s ON s.id = c.sid
+LEFT JOIN event AS e ON e.sid = c.sid AND e.call = c.call AND e.type = 'call_end'
+WHERE c.type = 'call_start';"""
+
 _VIEWS = f"""
 CREATE VIEW calls AS
 SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.tool AS tool,
-  json_extract({_PAYLOAD.format("c")}, '$.args') AS args,
+  {_CUT.format(_ARGS)} AS args,
   coalesce(json_extract(e.data, '$.outcome'), 'pending') AS outcome,
   {_WORD.format("max(coalesce(c.tier, 0), coalesce(e.tier, 0))")} AS tier,
   json_extract(c.data, '$.verdict.count') AS count,
   coalesce(json_extract(e.data, '$.verdict.reason'), json_extract(c.data, '$.verdict.reason')) AS reason,
   json_extract(e.data, '$.duration') AS seconds,
-  json_extract({_PAYLOAD.format("e")}, '$.result') AS result,
-  c.call AS call
-FROM event AS c JOIN session AS s ON s.id = c.sid
-LEFT JOIN event AS e ON e.sid = c.sid AND e.call = c.call AND e.type = 'call_end'
-WHERE c.type = 'call_start';
+  {_CUT.format(_RESULT)} AS result,
+  c.call AS call{_CALLS}
+
+CREATE VIEW payloads AS
+SELECT s.name AS session, c.calls AS number, c.tool AS tool, {_ARGS} AS args, {_RESULT} AS result,
+  c.call AS call{_CALLS}
 
 CREATE VIEW sessions AS
 SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,

@@ -1,0 +1,105 @@
+"""Situations from public bug reports about agents' logs, and what is right in them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from loopguard_console.liveness import liveness
+from loopguard_core.config import Config
+from loopguard_core.events import Event
+from loopguard_core.live import LiveSession
+from loopguard_core.store.sqlite import open_store
+from processes import environment
+
+
+def session(place: Path, name: str = "s") -> LiveSession:
+    config = Config({"store": str(place), "policy": "graded"})
+    return LiveSession(config, name, agent="a", say=lambda line: None)
+
+
+def test_a_snapshot_that_somebody_holds_lets_the_log_grow_only_while_it_is_held(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "events.db"
+    agent, console = open_store(str(place)), open_store(str(place))
+    agent.append(Event("note", "s"))
+    stranger = sqlite3.connect(place, isolation_level=None)
+    stranger.execute("BEGIN")
+    stranger.execute("SELECT count(*) FROM event").fetchall()
+    for n in range(600):
+        agent.append(Event("note", "s", data={"text": f"{n} " + "x" * 9_000}))
+    console.beat(1.0)
+    log = place.with_name("events.db-wal")
+    assert log.stat().st_size > 5_000_000  # nothing else can be done, and no agent waited for it
+    stranger.execute("COMMIT")
+    console.beat(2.0)
+    assert log.stat().st_size == 0
+    stranger.close()
+
+
+def test_a_result_that_comes_twice_counts_once_and_one_that_never_comes_is_shown_so(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "events.db"
+    with session(place) as live:
+        first = live.before("q", {}, call="c1")
+        live.after(first, "r")
+        live.after(first, "r")
+        live.before("q", {}, call="c2")
+        live.before("q", {}, call="c2")
+        counts = [count.count for count in live.guard.counts()]
+    with sqlite3.connect(place) as db:
+        calls = db.execute("SELECT call, outcome FROM calls ORDER BY number").fetchall()
+    assert calls[0] == ("c1", "ok")
+    assert calls[1][0] == "c2" and len(calls) == 2
+    assert counts in ([1], [2])
+
+
+def test_a_session_that_is_resumed_goes_on_where_it_was(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    with session(place) as live:
+        live.turn("go")
+        live.after(live.before("x", {}, call="c1"), "1")
+        before = [count.count for count in live.guard.counts()]
+    with session(place) as again:
+        assert [count.count for count in again.guard.counts()] == before
+        again.after(again.before("x", {}, call="c1"), "1")  # history that the host replays
+        assert [count.count for count in again.guard.counts()] == before
+        again.after(again.before("x", {}, call="c2"), "1")
+        assert [count.count for count in again.guard.counts()] == [n + 1 for n in before]
+    store = open_store(str(place))
+    assert [e.seq for e in store.read("s")] == list(range(1, store.last("s") + 1))
+    known = store.session("s")
+    assert known is not None and known.calls == 2
+
+
+def test_a_killed_process_is_lost_and_a_long_call_of_a_living_one_is_not(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    program = f"""
+import time
+from loopguard_core.config import Config
+from loopguard_core.live import LiveSession
+live = LiveSession(Config({{"store": {str(place)!r}}}), "s", say=lambda line: None)
+live.before("sleep", {{}})
+print("ready", flush=True)
+time.sleep(60)
+"""
+    host = os.uname().nodename
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        agent.stdout.readline()
+        store = open_store(str(place))
+        known = store.session("s")
+        assert known is not None
+        assert liveness(known, time.time(), host) == "live"
+        assert liveness(known, time.time() + 600, host) == "quiet"
+        agent.send_signal(signal.SIGKILL)
+    assert liveness(known, time.time(), host) == "lost"
+    assert known.calls == 1
