@@ -37,6 +37,10 @@ _OWN = frozenset(
     "request req trace span session sess correlation run execution exec invocation transaction tx chunk process"
     " thread connection conn worker container instance call query conversation log response message-id x-request".split()
 )
+#: Of these a bare number is enough; "chunk 12" or "message 5" is what was asked for.
+_OWN_BARE = frozenset(
+    "request req trace span correlation invocation process thread connection conn x-request".split()
+)
 #: What leads a made-up name: ``job-8f3a2b1c``.
 _NOUNS = frozenset("job id ticket issue order build deploy deployment pod tmp task".split())
 #: A duration after these is still to come.
@@ -249,7 +253,7 @@ def _labelled(
     if label == "id" or label.endswith(("_id", "-id")):
         noun = owner if label == "id" else label[:-3]
         return LABEL if noun in _OWN or numbered else KEEP
-    if label in _OWN and label not in _COUNTED and not unit:
+    if label in _OWN_BARE and label not in _COUNTED and not unit:
         return LABEL
     if label.endswith(_SUFFIXES):
         return CLOCK if label.startswith(("uptime", "age", "running")) else LABEL
