@@ -179,6 +179,13 @@ ACTIONS: tuple[Action, ...] = (
         LOOK,
     ),
     Action("undo_rule", ("U",), "undo rule", "Take the last rule back.", LOOK),
+    Action(
+        "export",
+        ("X",),
+        "export…",
+        "Write this session to a file: an HTML report, Markdown, JSON Lines, or a pytest test that fails while the guard does not catch this loop.",
+        LOOK,
+    ),
     Action("filter", ("f",), "filter", "Show only the sessions that match some words.", SESSIONS),
     Action(
         "pin", ("P",), "pin", "Keep this session at the top of the list, or let it go.", SESSIONS

@@ -48,7 +48,6 @@ class Folding:
         self._fold = fold
         self._calls = 0
         self._start = array("I")
-        self._length = array("I")
         self._period = array("B")
         self._marks: dict[int, int] = {}
         self._barrier = 0
@@ -59,7 +58,7 @@ class Folding:
     def mark(self, index: int) -> None:
         """A mark stands here; nothing folds across it."""
         self._marks[len(self._start)] = index
-        self._add(self._calls, 0, MARK)
+        self._add(self._calls, MARK)
         self._barrier = self._calls
 
     def call(self) -> None:
@@ -67,22 +66,26 @@ class Folding:
         at = self._calls
         self._calls += 1
         if not self._fold:
-            self._add(at, 1, 1)
+            self._add(at, 1)
             return
         last = len(self._start) - 1
         if last >= 0 and self._period[last] != MARK:
             period = self._period[last]
-            grows = self._length[last] >= period
+            grows = self._length(last) >= period
             if grows and self._keys[at] == self._keys[at - period]:
-                self._length[last] += 1
                 return
-        self._add(at, 1, 1)
+        self._add(at, 1)
         self._find_cycle(at)
 
-    def _add(self, start: int, length: int, period: int) -> None:
+    def _add(self, start: int, period: int) -> None:
         self._start.append(start)
-        self._length.append(length)
         self._period.append(period)
+
+    def _length(self, segment: int) -> int:
+        """How many calls a segment holds: up to where the next one starts."""
+        after = segment + 1
+        end = self._start[after] if after < len(self._start) else self._calls
+        return end - self._start[segment]
 
     def _find_cycle(self, at: int) -> None:
         keys = self._keys
@@ -95,19 +98,19 @@ class Folding:
             segment = self._segment_of(first)
             if self._start[segment] != first:
                 continue
-            del self._start[segment:], self._length[segment:], self._period[segment:]
+            del self._start[segment:], self._period[segment:]
             self._opened = [s for s in self._opened if s < segment]
-            self._add(first, LAPS * period, period)
+            self._add(first, period)
             return
 
     # -- looking -----------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """How many lines there are."""
-        return len(self._start) + sum(self._length[s] for s in self._opened) + self._tail_extra()
+        return len(self._start) + sum(self._length(s) for s in self._opened) + self._tail_extra()
 
     def _folds(self, segment: int) -> bool:
-        return self._length[segment] > 1
+        return self._length(segment) > 1
 
     def _tail(self) -> int:
         """The growing segment, -1 where it is open anyway or does not fold."""
@@ -120,7 +123,7 @@ class Folding:
         tail = self._tail()
         if tail < 0:
             return 0
-        length = self._length[tail]
+        length = self._length(tail)
         return length - 1 if length <= LIVE_TAIL else LIVE_TAIL
 
     def line(self, number: int) -> Line:
@@ -131,10 +134,10 @@ class Folding:
             head = opened + before
             if number < head:
                 break
-            if number <= head + self._length[opened]:
+            if number <= head + self._length(opened):
                 segment, offset = opened, number - head
                 return self._inside(segment, offset)
-            before += self._length[opened]
+            before += self._length(opened)
             segment = number - before
         last = len(self._start) - 1
         if segment >= last >= 0 and self._tail() == last:
@@ -142,7 +145,7 @@ class Folding:
         return self._head(segment)
 
     def _head(self, segment: int) -> Line:
-        start, length, period = self._start[segment], self._length[segment], self._period[segment]
+        start, length, period = self._start[segment], self._length(segment), self._period[segment]
         if period == MARK:
             return Line(start, start, MARK, self._marks[segment], segment, False, False)
         return Line(start, start + length - 1, period, -1, segment, self._folds(segment), False)
@@ -154,7 +157,7 @@ class Folding:
         return Line(row, row, 1, -1, segment, False, True)
 
     def _tail_line(self, segment: int, offset: int) -> Line:
-        start, length = self._start[segment], self._length[segment]
+        start, length = self._start[segment], self._length(segment)
         hidden = max(0, length - LIVE_TAIL)
         if hidden == 1:  # a fold of one call would save no line
             return Line(start + offset, start + offset, 1, -1, segment, False, False)
@@ -167,13 +170,13 @@ class Folding:
     def line_of(self, row: int) -> int:
         """The line on which call *row* stands, folded or not."""
         segment = self._segment_of(row)
-        before = sum(self._length[s] for s in self._opened if s < segment)
+        before = sum(self._length(s) for s in self._opened if s < segment)
         head = segment + before
         offset = row - self._start[segment]
         if segment in self._opened:
             return head + 1 + offset
         if segment == self._tail():
-            hidden = max(0, self._length[segment] - LIVE_TAIL)
+            hidden = max(0, self._length(segment) - LIVE_TAIL)
             if not hidden:
                 return head + offset
             return head if offset < hidden else head + 1 + offset - hidden

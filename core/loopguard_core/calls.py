@@ -52,8 +52,7 @@ class Row:
 
     ``number`` counts from 1. ``key`` numbers what was called with which arguments: equal calls have
     equal keys. ``count``: how often this key stands in the window that ends with this call.
-    ``before``: the verdict's tier before the call, ``after``: on its result. ``step`` numbers assistant
-    messages; the calls of a batch share it. Times are in seconds, None where unknown.
+    ``before``: the verdict's tier before the call, ``after``: on its result. Times are in seconds, None where unknown.
     """
 
     __slots__ = (
@@ -69,7 +68,6 @@ class Row:
         "released",
         "signature",
         "start_seq",
-        "step",
         "tool",
         "ts",
         "turn",
@@ -88,7 +86,6 @@ class Row:
     cause: str
     released: bool
     turn: int
-    step: int
     start_seq: int
     end_seq: int
 

@@ -70,7 +70,6 @@ class Recording:
         self._open: dict[str, int] = {}
         self._seen: set[str] = set()
         self._message = ""
-        self._step = 0
         self._recent: deque[int] = deque()
         self._in_window: Counter[int] = Counter()
         self._spacing = _SPACING
@@ -83,12 +82,11 @@ class Recording:
         self._after = bytearray()
         self.outcomes = bytearray()
         self._flags = bytearray()
-        self._counts = array("H")
+        self._counts = bytearray()
         self._sig = array("I")
         self._ts = array("d")
         self._duration = array("f")
-        self._turns = array("I")
-        self._steps = array("I")
+        self._turn_rows = array("I")
         self._starts = array("I")
         self._ends = array("I")
 
@@ -147,6 +145,7 @@ class Recording:
             self.end = event
         elif event.type in ("user_message", "turn_start"):
             self.turn += 1
+            self._turn_rows.append(len(self))
         elif event.type == "gap":
             count = event.data.get("count")
             self.lost += count if isinstance(count, int) else 0
@@ -166,30 +165,27 @@ class Recording:
         row = len(self.keys)
         self._open[call] = row
         message = str(event.data.get("message") or call)
-        if message != self._message:
-            self._message = message
-            self._step += 1
+        together = message == self._message
+        self._message = message
         key = self._key(tool, event)
         self.keys.append(key)
         count = self._slide(key)
         if count > 1 and key not in self.letters:
             self.letters[key] = len(self.letters)
-        self._counts.append(min(count, 65_535))
+        self._counts.append(min(count, 255))
         self._before.append(verdict.tier)
         self._after.append(0)
         self.tiers.append(verdict.tier)
         self.worst = max(self.worst, verdict.tier)
         cause = _CAUSES.index(ruling.cause) if ruling is not None else 0
         released = ruling is not None and ruling.released
-        self._flags.append(cause << 1 | released)
+        self._flags.append(together << 7 | cause << 1 | released)
         self.outcomes.append(0)
         signature = self._signature(verdict.signature)
         self._last_of[signature] = row
         self._sig.append(signature)
         self._ts.append(event.ts if event.ts is not None else float("nan"))
         self._duration.append(float("nan"))
-        self._turns.append(self.turn)
-        self._steps.append(self._step)
         self._starts.append(self.seq)
         self._ends.append(0)
 
@@ -261,17 +257,20 @@ class Recording:
         row.count = self._counts[index]
         row.before = Tier(self._before[index])
         row.after = Tier(self._after[index])
-        row.cause = _CAUSES[self._flags[index] >> 1]
+        row.cause = _CAUSES[self._flags[index] >> 1 & 0x3F]
         row.released = bool(self._flags[index] & 1)
-        row.turn = self._turns[index]
-        row.step = self._steps[index]
+        row.turn = self.turn_at(index)
         row.start_seq = self._starts[index]
         row.end_seq = self._ends[index]
         return row
 
-    def step_at(self, index: int) -> int:
-        """The assistant message to which a call belongs, by number."""
-        return self._steps[index]
+    def together(self, index: int) -> bool:
+        """Whether a call stands in the same assistant message as the call before it."""
+        return bool(self._flags[index] & 0x80)
+
+    def turn_at(self, index: int) -> int:
+        """The turn in which a call was made; 0 before the first message."""
+        return bisect_right(self._turn_rows, index)
 
     def times(self, index: int, most: int) -> list[float]:
         """When the last calls up to *index* started, at most *most*; unknown times are left out."""

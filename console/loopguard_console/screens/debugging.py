@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import work
+
 from loopguard_console import rules
+from loopguard_console.exporting import KINDS, ExportError, export
 from loopguard_console.query import Query, QueryError
 from loopguard_console.rules import Edit, RuleError
 from loopguard_console.screens.deciding import DecidingScreen
@@ -98,6 +101,37 @@ class Debugging(DecidingScreen):
             self._do(lambda decider: decider.hold(session, condition))
         else:
             self.notify("No breakpoint was set here. b sets one.", markup=False)
+
+    # -- export ------------------------------------------------------------------------------------
+
+    async def action_export(self) -> None:
+        """Write this session to a file."""
+        view = self.view
+        if view is None or not len(view.recording):
+            self.notify("There is no call to export yet.", markup=False)
+            return
+
+        def answer(given: Answer | None) -> None:
+            if given is not None:
+                folder = Path(given.note).expanduser() if given.note else Path.cwd()
+                self._export(view, KINDS[given.picked[0]], folder)
+
+        dialog = Dialog(
+            "Export",
+            self.console_app.title_of(view.recording.session),
+            choices=(Choice("As", ("HTML report", "Markdown", "JSON Lines", "pytest test")),),
+            note=f"folder ({Path.cwd()})",
+            does="A test fails while the guard does not catch this loop. Nothing is replaced.",
+        )
+        await self.console_app.open_screen(dialog, answer)
+
+    @work(thread=True, exit_on_error=False, group="export")
+    def _export(self, view: View, kind: str, folder: Path) -> None:
+        try:
+            said, bad = f"written: {export(view.recording, kind, folder)[0]}", False
+        except ExportError as error:
+            said, bad = str(error), True
+        self.app.call_from_thread(self.console_app.say, said, bad)
 
     # -- rules -------------------------------------------------------------------------------------
 

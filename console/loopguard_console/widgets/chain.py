@@ -96,9 +96,8 @@ class Chain(VirtualList):
     def _batch(self, view: View, index: int) -> str:
         """A bracket along the calls of one assistant message."""
         recording = view.recording
-        step = recording.step_at(index)
-        above = index > 0 and recording.step_at(index - 1) == step
-        below = index + 1 < len(recording) and recording.step_at(index + 1) == step
+        above = recording.together(index)
+        below = index + 1 < len(recording) and recording.together(index + 1)
         return ("├" if below else "└") if above else ("┌" if below else " ")
 
     def _what(self, tool: str, args: object, room: int, most: int) -> list[Segment]:

@@ -1,0 +1,66 @@
+"""Writing a session to files: our JSON Lines, a report, or a test. Nothing is ever replaced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from loopguard_console.casefile import fixture, name_of, test_file
+from loopguard_console.report import Incident, markdown, page
+from loopguard_core.events import Event, encode
+from loopguard_core.replay import Recording
+from loopguard_core.verdict import Tier
+
+KINDS = ("html", "markdown", "jsonl", "test")
+_PAGE = 500
+
+
+class ExportError(Exception):
+    """What could not be written, where, and why."""
+
+
+def export(recording: Recording, kind: str, folder: Path) -> list[Path]:
+    """Write *recording* as *kind* (one of ``KINDS``) into *folder*; the files, the main one first.
+
+    Raises ``ExportError``.
+    """
+    name = name_of(recording.session or "recording")
+    if kind == "html":
+        return [_write(folder, name, ".html", page(recording))]
+    if kind == "markdown":
+        return [_write(folder, name, ".md", markdown(recording))]
+    if kind == "jsonl":
+        return [_write(folder, name, ".jsonl", (encode(e) + "\n" for e in events_of(recording)))]
+    incident = Incident(recording)
+    words = f"{len(recording)} calls of {incident.title}"
+    tier = Tier.HALT if max(recording.tiers, default=0) == Tier.HALT else Tier.BLOCK
+    test = _write(folder, f"test_loop_{name}", ".py", [test_file(name, words, tier)])
+    return [test, _write(folder, test.stem, ".jsonl", [fixture(events_of(recording))])]
+
+
+def events_of(recording: Recording) -> Iterator[Event]:
+    """All events of a recording, read in pages."""
+    after = 0
+    while found := recording.source.after(after, _PAGE):
+        yield from found
+        after = found[-1].seq or after + len(found)
+
+
+def _write(folder: Path, name: str, ending: str, pieces: Iterable[str]) -> Path:
+    for number in range(1, 1000):
+        path = folder / (f"{name}{ending}" if number == 1 else f"{name}_{number}{ending}")
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines(pieces)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+        return path
+    raise ExportError(f"{folder} is full of files called {name}")

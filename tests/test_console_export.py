@@ -1,0 +1,118 @@
+"""Reports and tests made from a session: complete, harmless, and able to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from loopguard_console.exporting import ExportError, export
+from loopguard_console.guards import guard_of
+from loopguard_core.config import Config
+from loopguard_core.events import Event, decode
+from loopguard_core.replay import Recording
+from loopguard_core.store.sqlite import open_store
+from processes import console, environment
+from test_console_hostile import BIDI, MARKUP, ORDERS
+from test_console_replay import loop, recording
+
+
+def folded(events: list[Event]) -> Recording:
+    return Recording.of(events, guard_of(None, Config({"policy": "graded"})))
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+
+
+def test_reports_show_the_loop_and_nothing_of_an_agent_is_obeyed(tmp_path: Path) -> None:
+    tool = "<script>alert(1)</script>" + MARKUP
+    events = [
+        Event("session_start", "s", data={"agent": "<b>" + ORDERS}),
+        *[
+            Event(
+                "call", "s", data={"tool": tool, "args": {"q": BIDI}, "result": "</pre><img src=x>"}
+            )
+            for _ in range(4)
+        ],
+    ]
+    for kind in ("html", "markdown"):
+        text = export(folded(events), kind, tmp_path)[0].read_text("utf-8")
+        assert "first halt" in text and "call 4" in text
+        assert "\x1b" not in text and "\u202e" not in text
+        if kind == "html":
+            tags = Tags()
+            tags.feed(text)
+            assert not {"script", "img", "b"} & tags.seen
+            assert {"svg", "table", "details"} <= tags.seen
+        else:
+            assert "<script" not in text.replace("\\<", "")
+
+
+def test_nothing_is_replaced_and_files_are_for_one_user(tmp_path: Path) -> None:
+    one, other = (export(folded(loop()), "jsonl", tmp_path)[0] for _ in range(2))
+    assert one != other and one.stat().st_mode & 0o777 == 0o600
+    again = folded([decode(line) for line in one.read_text("utf-8").splitlines()])
+    assert again.tiers == folded(loop()).tiers
+    with pytest.raises(ExportError, match="cannot be written"):
+        export(folded(loop()), "html", tmp_path / "no such folder")
+
+
+def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_path: Path) -> None:
+    test, data = export(folded(loop()), "test", tmp_path)
+    assert data.stem == test.stem
+
+    def run() -> int:
+        argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+        env = environment(PYTEST_ADDOPTS="", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+        return subprocess.run(
+            argv, cwd=tmp_path, env=env, capture_output=True, check=False
+        ).returncode
+
+    config = tmp_path / "loopguard.toml"
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    config.write_text('policy = "graded"\n')
+    assert run() == 0
+    config.write_text(
+        'policy = "graded"\n[policies.graded]\nwarn_at = 50\nblock_at = 60\nhalt_at = 70\n'
+    )
+    assert run() == 1
+
+
+def test_from_the_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def run() -> None:
+        app = recording()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press("X", "right", "enter")
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+
+    asyncio.run(run())
+    assert [path.suffix for path in tmp_path.iterdir()] == [".md"]
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    data = {"call": "1", "tool": "search", "args": {}, "message": "1"}
+    store.append(Event("session_start", "mine", ts=1.0, data={"agent": "a"}))
+    store.append(Event("call_start", "mine", ts=2.0, data=data))
+    store.close()
+    env = environment(LOOPGUARD_STORE=str(tmp_path / "events.db"))
+    done = console("export", "mine", "--as", "html", "--out", tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "search" in (tmp_path / "mine.html").read_text("utf-8")
+    done = console("export", "mine", "--as", "html", "--out", os.devnull + "/no", env=env)
+    assert done.returncode == 2 and b"Traceback" not in done.stderr
