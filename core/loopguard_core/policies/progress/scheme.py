@@ -15,8 +15,7 @@ reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; `
 
 from __future__ import annotations
 
-import json
-
+from loopguard_core.events import load
 from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
@@ -177,15 +176,16 @@ class ProgressScheme(Scheme):
         record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
         if self._matchers and (own := self._matchers.key(tool, args)):
             return {**record, "s": own, "d": "m"}
-        value = args.value
-        if type(value) is not dict:
-            value = _arguments(value)
-        if value is None:
-            return record
+        value = _arguments(args.value)
         try:
-            return self._request(known, args, value)
-        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            if isinstance(value, dict):
+                return self._request(known, args, value)
+            if isinstance(value, list):
+                tidied, record["d"] = known.tidier.tidy({"": value})
+                record["s"] = args.digest_of(canonical(tidied.get("", [])))
             return record
+        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            return {"s": args.digest, "f": known.flags, "v": known.source}
 
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
@@ -313,16 +313,11 @@ def _said(args: Any) -> tuple[str, ...]:
     return tuple(sorted(filter(None, short), key=len, reverse=True))
 
 
-def _arguments(value: Any) -> dict[Any, Any] | None:
-    """The arguments as an object where they are one, or text that is one; None stands for none."""
-    if isinstance(value, dict):
-        return value
-    if value is None or value == "" or value == []:
-        return {}
-    if isinstance(value, str) and value[:1] in "{ \n\t" and len(value) < _PARSED:
+def _arguments(value: Any) -> Any:
+    """The arguments, where they are an object or a list or text that holds one; None stands for none."""
+    if isinstance(value, str) and value[:1] in "{[ \n\t" and len(value) < _PARSED:
         try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
+            value = load(value) if value else {}
+        except ValueError:
             return None
-        return parsed if isinstance(parsed, dict) else None
-    return None
+    return {} if value is None or value == [] else value
