@@ -140,6 +140,25 @@ def test_a_human_answers_while_other_calls_go_on(tmp_path: Path) -> None:
         assert "human changed the arguments" in told
 
 
+def test_a_human_halts_and_resumes_and_an_approval_lets_one_call_through(tmp_path: Path) -> None:
+    with Sidecar(tmp_path) as sidecar:
+        sidecar.ask({"type": "session_start", "session": "one"})
+        sidecar.run("1")
+        store = open_store(str(sidecar.place))
+        escape.halt(store, session="one", note="wait for me")
+        halted = sidecar.start("2", "other")
+        assert (halted["run"], halted["ends_turn"]) == (False, True)
+        assert "wait for me" in halted["message"]
+        escape.resume(store, "one")
+        assert sidecar.run("3", "other")["call"] == "3"
+        for call in ("4", "5"):
+            sidecar.run(call, "again")
+        stopped = sidecar.start("6", "again")
+        escape.approve(store, stopped["request"], by="ada")
+        assert sidecar.run("7", "again")["call"] == "7", "approved late: the next one runs"
+        assert sidecar.start("8", "again")["run"] is False
+
+
 def test_a_waiting_call_is_taken_back_or_waits_as_long_as_it_may(tmp_path: Path) -> None:
     with Sidecar(tmp_path, "unattended_wait_seconds = 60\n") as sidecar:
         sidecar.run("1")

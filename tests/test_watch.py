@@ -318,6 +318,20 @@ def test_agents_are_found_in_their_usual_places(tmp_path: Path) -> None:
     assert watch.events("old") == [] and watch.events("h0") == []
 
 
+def test_whoever_halts_it_is_told_that_it_is_only_watched(tmp_path: Path) -> None:
+    claude = Claude(tmp_path / "logs" / "s1.jsonl")
+    claude.write(claude.prompt("go"))
+    claude.loop(2)
+    once(tmp_path, claude.path)
+    done = command(tmp_path / "events.db", "halt", "s1")
+    assert done.code == 0
+    assert "known by its transcript alone: its agent does not hear of this" in done.err
+    claude.loop(1, first=3)
+    assert once(tmp_path, claude.path).returncode == 0
+    ends = [e for e in open_store(str(tmp_path / "events.db")).read("s1") if e.type == "call_end"]
+    assert [e.data["outcome"] for e in ends] == ["ok"] * 3, "it ran on, and that is what is shown"
+
+
 def test_nothing_of_the_agents_is_written_to(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     claude = Claude(logs / "s1.jsonl")

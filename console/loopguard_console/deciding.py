@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopguard_core import escape, inbox
-from loopguard_core.agents.ability import unstoppable
+from loopguard_core.agents.ability import limit_of
 from loopguard_core.escape import Decided
 from loopguard_core.store.contract import Request, Store
 
@@ -72,8 +72,7 @@ class Decider:
         """Stop the turn or the session."""
         done = escape.halt(self._store, session=session, scope=scope, children=children, note=note)
         more = len(done.sessions) - 1
-        known = self._store.session(session)
-        limit = unstoppable(known.agent) if known is not None else ""
+        limit = limit_of(self._store, session)
         said = f"halted the {scope}" + (f" and {more} below" if more else "") + "; u resumes"
         return f"{said} ({limit})" if limit else said
 

@@ -13,7 +13,7 @@ from loopguard_console.output import json_option, remark
 from loopguard_console.render import safe
 from loopguard_console.stores import Options, deciding, find_session
 from loopguard_core import escape
-from loopguard_core.agents.ability import unstoppable
+from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.escape import DecisionError
 from loopguard_core.store.contract import Store
@@ -129,8 +129,7 @@ def halt(options: Options, target: str, scope: str, alone: bool, note: str, as_j
             store, request=request, session=session, scope=scope, children=not alone, note=note
         )
         tell(done, as_json)
-        known = store.session(done.sessions[0])
-        limit = unstoppable(known.agent) if known is not None else ""
+        limit = limit_of(store, done.sessions[0])
         if limit and not as_json:
             remark(safe(limit))
 
