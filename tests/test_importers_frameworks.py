@@ -150,3 +150,54 @@ def test_atif_subagents_beside_the_trajectory_are_children(tmp_path: Path) -> No
     (tmp_path / "main.json").write_text(json.dumps(document))
     (main, _), (child, _) = opened(tmp_path / "main.json")
     assert (child.session, child.parent) == ("at-2", main.session)
+
+
+def test_older_hermes_session_files_begin_with_their_meta(tmp_path: Path) -> None:
+    function = {"name": "terminal", "arguments": '{"command": "ls"}'}
+    call = {"id": "c1", "type": "function", "function": function}
+    lines = [
+        {"role": "session_meta", "model": "m", "tools": [], "timestamp": "2026-03-01T10:00:00"},
+        {"role": "user", "content": "list", "timestamp": "2026-03-01T10:00:01"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": '{"output": "", "exit_code": 2}'},
+    ]
+    path = tmp_path / "20260301_ab.jsonl"
+    path.write_text("".join(json.dumps(x) + "\n" for x in lines))
+    ((recording, events),) = opened(path)
+    assert recording.format == "hermes"
+    assert calls(events) == [("terminal", {"command": "ls"}, "error")]
+    assert texts(events) == ["list"]
+    assert events[1].ts == 1772359201.0
+
+
+def test_chat_logs_of_other_apis(tmp_path: Path) -> None:
+    shapes = {
+        "anthropic.json": [
+            {"role": "user", "content": "go"},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "t", "content": "no", "is_error": True}
+                ],
+            },
+        ],
+        "responses.json": [
+            {"role": "user", "content": "go"},
+            {"type": "function_call", "call_id": "t", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "t", "output": "Error: no"},
+        ],
+        "langchain.json": [
+            {"type": "human", "content": "go"},
+            {"type": "ai", "content": "", "tool_calls": [{"id": "t", "name": "f", "args": {}}]},
+            {"type": "tool", "content": "no", "tool_call_id": "t", "status": "error"},
+        ],
+    }
+    for name, messages in shapes.items():
+        (tmp_path / name).write_text(json.dumps(messages))
+        ((_, events),) = opened(tmp_path / name)
+        assert calls(events) == [("f", {}, "error")]
+        assert texts(events) == ["go"]
