@@ -123,6 +123,22 @@ def test_a_store_that_was_moved_away_is_noticed(place: Path) -> None:
     assert note(store) == 1
 
 
+def test_a_log_that_was_taken_away_is_noticed_before_two_processes_write_apart(place: Path) -> None:
+    store = open_store(str(place))
+    for _ in range(5):
+        note(store)
+    time.sleep(0.06)
+    place.with_name("events.db-wal").rename(place.with_name("taken"))
+    with pytest.raises(Replaced):
+        note(store)
+    later = open_store(str(place))
+    before = later.last("s")
+    assert note(store) == before + 1
+    assert note(later) == before + 2
+    with sqlite3.connect(place) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 def test_a_directory_that_vanished_is_made_again(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "er" / "events.db"
     store = open_store(str(place))

@@ -242,16 +242,19 @@ class Link:
         self._open()
 
     def _same_file(self) -> bool:
-        """True while the open file is the one at its path.
+        """True while the open file and its log are those at their paths.
 
-        Whether it was deleted or replaced, its number of links tells at a third of the cost of looking
-        at the path, which is left for a file that was moved away.
+        Whether the file was deleted or replaced, its number of links tells at a third of the cost of
+        looking at the paths, which is left for what was moved away. A log that others cannot find is as
+        bad as a wrong file: they would begin another one.
         """
         now = perf_counter_ns()
         if self._anchor >= 0 and now - self._looked < _LOOK:
             return os.fstat(self._anchor).st_nlink > 0
         self._looked = now
-        return file_id(self.path) == self._file
+        if file_id(self.path) != self._file:
+            return False
+        return self.read_only or file_id(logs(self.path)[0]) == self._logs[0]
 
     def _open(self) -> None:
         until = perf_counter_ns() + int(self._patience * 1e9)
