@@ -44,7 +44,7 @@ class Condition:
 def _term(found: re.Match[str]) -> Term:
     if found["regex"] is not None:
         try:
-            pattern = lazy(found["regex"], re.IGNORECASE)
+            pattern = re.compile(found["regex"], re.IGNORECASE)
         except re.error as error:
             raise ConditionError(f"not a regular expression: {error}") from None
         return lambda tool, shown, verdict: pattern.search(shown) is not None
