@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers
 from loopguard_core.policies.progress import limits, news, reasons
-from loopguard_core.policies.progress.answers import TIMEOUT, TRANSIENT, UNKNOWN_TOOL
+from loopguard_core.policies.progress.answers import DENIED, TIMEOUT, TRANSIENT, UNKNOWN_TOOL
 from loopguard_core.policies.progress.counters import repeated, varied
 from loopguard_core.policies.progress.limits import DRY_BLOCK, DRY_WARN, Limits
 from loopguard_core.policies.progress.patience import outage_limit, spent, waits
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
 
-    Started = tuple[str, str, str, float | None, bool]
+    Started = tuple[str, str, str, float | None, float]
 
 _DEFAULTS = (limits.WARN_AT, limits.BLOCK_AT, limits.HALT_AT)
 
@@ -33,7 +33,7 @@ class Progress(Policy):
         self._per_tool = options.take_tools(lambda own: Limits.take(own, _DEFAULTS))
         super().__init__(ProgressScheme(Matchers.take(options)))
         self._agents: dict[str, Agent] = {}
-        #: Calls in flight: agent, message, signature, start, and whether real time had passed.
+        #: Calls in flight: agent, message, signature, start, and what the call before it waited.
         self._started: dict[str, Started] = {}
 
     # -- the contract ----------------------------------------------------------------------------
@@ -68,7 +68,6 @@ class Progress(Policy):
     def start(self, call: Call) -> None:
         record = call.records[self.scheme.name]
         agent, asked = self._place(call, record)
-        waited = asked.last != "" and waits(call, record, agent, asked)
         asked.open += 1
         asked.idle += 1
         if asked.last or asked.open > 1:
@@ -76,7 +75,13 @@ class Progress(Policy):
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
-        self._started[call.call] = (call.agent, call.message, asked.signature, call.ts, waited)
+        self._started[call.call] = (
+            call.agent,
+            call.message,
+            asked.signature,
+            call.ts,
+            agent.last_wait,
+        )
         agent.before, agent.last = agent.last, asked.signature
         agent.before_noted, agent.noted = agent.noted, "b" in record["f"]
         agent.last_wait = record.get("w", 0.0)
@@ -111,11 +116,14 @@ class Progress(Policy):
         if "p" in request["f"] or "z" in request["f"]:
             agent.last_wait = max(agent.last_wait, spent(started[3], outcome))
         if kind == "ok":
-            judged = news.answered(agent, asked, request, record, started[4])
+            judged = news.answered(agent, asked, request, record)
         elif kind == "denied":
             judged = news.denied(agent, asked)
         else:
-            judged = news.failed(agent, asked, record, started[4])
+            judged = news.failed(agent, asked, record)
+        repeats = judged == news.REPEAT and asked.failing != DENIED
+        if repeats and waits(call, request, agent, asked, started[4]):
+            judged = news.WAITED
         if asked.counted != started[1] and judged != news.WAITED:
             asked.counted = started[1]
             asked.answers[asked.last] = asked.answers.get(asked.last, 0) + 1
@@ -192,7 +200,7 @@ class Progress(Policy):
     def _again(self, call: Call, record: Record, agent: Agent, asked: Asked) -> Verdict | None:
         if asked.outages and (asked.failing in TRANSIENT or asked.failing == TIMEOUT):
             return self._outage(call, record, asked)
-        if not self._worn(agent, asked) or waits(call, record, agent, asked):
+        if not self._worn(agent, asked) or waits(call, record, agent, asked, agent.last_wait):
             return None
         repeats, own = asked.repeats + asked.open, self._limits(call.tool)
         halts = agent.refusals >= own.refusals

@@ -9,6 +9,8 @@ leaves nothing out, as a hook must not.
 
 from __future__ import annotations
 
+from operator import eq
+
 from loopguard_core.policies.progress.volatile import pieces, read
 
 TYPE_CHECKING = False
@@ -48,17 +50,20 @@ class Outline:
         return self._pieces
 
     def like(self, other: Outline) -> bool:
-        """True where at most half of the pieces, or very few, are not in *other*; takes over the readings."""
-        known, found = other.known(), self.found()
-        few = max(_FEW, len(found) >> 1)
-        for piece in found:
-            if piece not in known:
-                few -= 1
-                if few < 0:
-                    return False
-        mine = self.known()
-        for piece in mine:
-            mine[piece] = known.get(piece)
+        """True where at most half of the pieces, or very few, differ from *other*; takes over its readings.
+
+        Pieces are compared in their places, counted from the beginning or from the end.
+        """
+        mine, known = self.found(), other.found()
+        size = len(mine)
+        least = size - max(_FEW, size >> 1)
+        differ = least > 0 and sum(map(eq, mine, known)) < least
+        if differ and len(known) != size:
+            differ = sum(map(eq, reversed(mine), reversed(known))) < least
+        if differ:
+            return False
+        read = other.known()
+        self._pieces = {piece: read.get(piece) for piece in mine}
         return True
 
 

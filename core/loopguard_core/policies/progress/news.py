@@ -37,7 +37,7 @@ def denied(agent: Agent, asked: Asked) -> int:
     return REPEAT
 
 
-def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
+def failed(agent: Agent, asked: Asked, record: Record) -> int:
     """A failure: news only where the same call failed in another way than ever before."""
     kind = record.get("c", "")
     answer = f"!{record.get('e', '')}"
@@ -52,7 +52,7 @@ def failed(agent: Agent, asked: Asked, record: Record, waited: bool) -> int:
             asked.refused = 0
             return OUTAGE
     if again:
-        return WAITED if waited else REPEAT
+        return REPEAT
     if _failed_alike(agent, asked, answer, kind):
         return DRY
     return NEWS if asked.answers else CLEAR
@@ -71,7 +71,7 @@ def _failed_alike(agent: Agent, asked: Asked, answer: str, kind: str) -> bool:
     return seen or alike
 
 
-def answered(agent: Agent, asked: Asked, request: Record, record: Record, waited: bool) -> int:
+def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     """A success: news where the request is new, or its answer differs in substance from all before."""
     before = asked.failing
     asked.failing, asked.worth = "", SAME
@@ -89,7 +89,7 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record, waited
         return CLEAR
     if asked.answers:
         last = asked.last
-        judged = _again(agent, asked, request, record, waited)
+        judged = _again(agent, asked, request, record)
         if asked.last == last and before in (SAME_ANSWER, READ_BEFORE, SAME_TARGET):
             asked.failing, asked.worth = before, ALIKE
         return judged
@@ -142,7 +142,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     return NEWS
 
 
-def _again(agent: Agent, asked: Asked, request: Record, record: Record, waited: bool) -> int:
+def _again(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     """A request that was made before: a repeat, unless its answer differs in substance.
 
     The normalised digests of a call's first answer are never looked at, since a process that knows
@@ -158,8 +158,6 @@ def _again(agent: Agent, asked: Asked, request: Record, record: Record, waited: 
             return CLOCK if _only_time(asked, record) else NEWS
         answer = steady
     asked.last = answer
-    if waited:
-        return WAITED
     if answer != before and agent.before == asked.signature and asked.flips < FLIPS:
         asked.flips += 1
         return CLEAR

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
     from loopguard_core.policies.progress.state import Agent, Asked
 
 
-def waits(call: Call, record: Record, agent: Agent, asked: Asked) -> bool:
-    """True where enough real time has passed that the answer may well have changed."""
+def waits(call: Call, record: Record, agent: Agent, asked: Asked, before: float) -> bool:
+    """True where enough real time has passed that the answer may well have changed.
+
+    *before*: seconds that the call before it waited.
+    """
     flags = record["f"]
     if "m" in flags:
         return False
     seconds = float(record.get("w", 0.0))
     if call.gap is not None and call.gap > seconds:
         seconds = call.gap
-    seconds += agent.last_wait
-    if "p" in flags or "z" in flags or "w" in record or agent.last_wait >= limits.POLL_WAIT:
+    seconds += before
+    if "p" in flags or "z" in flags or "w" in record or before >= limits.POLL_WAIT:
         return seconds >= limits.POLL_WAIT
     if seconds < limits.PACES * agent.pace or (asked.failing and seconds < limits.FAILED_WAIT):
         return False

@@ -11,7 +11,8 @@ from loopguard_core.policies.progress.answers import (
     TIMEOUT,
     TRANSIENT,
 )
-from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, times
+from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named
+from loopguard_core.policies.wording import times as _times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ _COSMETICS = (
     ("p", "path spelling"),
     ("s", "white space"),
 )
+
+
+def times(count: int) -> str:
+    """*count* in words."""
+    return f"{count} times" if count > 2 else _times(count)
 
 
 _known: dict[tuple[str, str, str], tuple[str, ...]] = {}
