@@ -130,6 +130,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("next_hit", ("n",), "next hit", "The next hit of the search.", LOOK),
     Action("previous_hit", ("N",), "previous hit", "The hit before.", LOOK),
     Action(
+        "search_all",
+        ("ctrl+f",),
+        "search all",
+        "Search the arguments, results and texts of all sessions of the store.",
+        LOOK,
+        ("live",),
+    ),
+    Action(
         "fold",
         ("enter",),
         "open",
@@ -355,6 +363,13 @@ def groups(actions: list[Action]) -> dict[str, list[Action]]:
     for action in actions:
         out.setdefault(action.group, []).append(action)
     return out
+
+
+def key_map(given: object) -> dict[str, str]:
+    """Keys that a person chose, ``{"approve": "y", "deny": "n,ctrl+n"}``; what is no action is left out."""
+    if not isinstance(given, dict):
+        return {}
+    return {n: k for n, k in given.items() if n in BY_ID and isinstance(k, str) and k}
 
 
 def key_table() -> str:

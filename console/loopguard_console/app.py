@@ -17,7 +17,8 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from loopguard_console.actions import BY_ID, actions_of, bindings
+from loopguard_console.actions import BY_ID, actions_of, bindings, key_map
+from loopguard_console.bell import Bell
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
@@ -30,7 +31,7 @@ from loopguard_console.screens.main import MainScreen
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.widgets.sessions import session_title
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Request
+from loopguard_core.store.contract import Request, Store
 
 #: Seconds between two pictures of what arrives, and events read between two keys.
 DRAW_EVERY = 0.25
@@ -50,7 +51,7 @@ class ConsoleApp(App[None]):
 
     *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
     function that takes batches; *rest* has the events of a recording that are still to be read. *decider* carries decisions out; where there is
-    none, *why_not* says why.
+    none, *why_not* says why. *store* is searched.
     """
 
     TITLE = "loopguard"
@@ -67,6 +68,7 @@ class ConsoleApp(App[None]):
         rest: Iterator[Event] | None = None,
         decider: Decider | None = None,
         remembered: Remembered | None = None,
+        store: Store | None = None,
         why_not: str = "This is a recording: there is nothing to decide.",
         theme: str = "",
     ) -> None:
@@ -74,6 +76,7 @@ class ConsoleApp(App[None]):
         self.desk = desk
         self.source = source
         self.decider = decider
+        self.store = store
         self.why_not = why_not
         self.remembered = remembered or Remembered(None)
         desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
@@ -87,7 +90,7 @@ class ConsoleApp(App[None]):
         self._drawn = 0.0
         self._loading = False
         self._opened = 0.0
-        self._rung: set[str] = set()
+        self._bell = Bell(self.TITLE)
         self._wanted: set[str] = set()
 
     # -- life --------------------------------------------------------------------------------------
@@ -97,6 +100,7 @@ class ConsoleApp(App[None]):
         return own_variables(theme is None or theme.dark)
 
     def on_mount(self) -> None:
+        self.set_keymap(key_map(self.remembered.table("keys")))
         for theme in THEMES:
             self.register_theme(theme)
         known = self._start_theme in self.available_themes
@@ -185,19 +189,10 @@ class ConsoleApp(App[None]):
         self._feed.want(current, 0 if view is None else view.recording.seq)
 
     def _ring(self) -> None:
-        """Say it when something starts to wait: bell and title, once a request."""
-        waiting = {r.request for r in self.desk.waiting if not r.resolution}
-        if waiting - self._rung and not self.muted:
-            self.bell()
-        self._rung = waiting
-        self._title(len(waiting))
-
-    def _title(self, waiting: int) -> None:
-        words = f"loopguard: {waiting} waiting" if waiting else "loopguard"
-        if words != self.title:
-            self.title = words
+        waiting = [r.request for r in self.desk.waiting if not r.resolution]
+        for order in self._bell.orders(waiting, time.monotonic(), muted=self.muted):
             if self._driver is not None and not self.is_headless:
-                self._driver.write(f"\x1b]2;{words}\x07")
+                self._driver.write(order)
 
     def _redraw(self) -> None:
         for screen in self.screen_stack:
@@ -248,6 +243,18 @@ class ConsoleApp(App[None]):
         if view is not None and asked is not None:
             view.following = False
             view.go(asked.row, reveal=True)
+        self._redraw()
+
+    def go_to_event(self, session: str, seq: int, tries: int = 100) -> None:
+        """Put the call at or before an event on the screen, as soon as it has been read."""
+        self.select(session)
+        view = self.desk.view
+        if view is None or view.recording.seq < seq:
+            if tries:
+                self.set_timer(0.1, lambda: self.go_to_event(session, seq, tries - 1))
+            return
+        view.following = False
+        view.go(view.recording.row_of(seq), reveal=True)
         self._redraw()
 
     def say(self, text: str, bad: bool) -> None:

@@ -57,6 +57,7 @@ def live_app(store_path: str | None = None) -> ConsoleApp:
         decider=None if inside else Decider(store),
         why_not=why_not,
         remembered=_remembered(),
+        store=store,
     )
 
 

@@ -37,6 +37,10 @@ class Remembered:
             self._data[name] = value
             self._write()
 
+    def table(self, name: str) -> object:
+        """A table that the person wrote into the file by hand, such as the keys."""
+        return self._data.get(name)
+
     # -- sessions ----------------------------------------------------------------------------------
 
     def _table(self, name: str) -> dict[str, Any]:

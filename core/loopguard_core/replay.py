@@ -362,6 +362,10 @@ class Recording:
             return self.seq
         return max(self._ends[index] or self._starts[index], self._starts[index])
 
+    def row_of(self, seq: int) -> int:
+        """The call that event *seq* belongs to: the last one that had started by then; at least 0."""
+        return max(0, bisect_right(self._starts, seq) - 1)
+
     def guard_at(self, seq: int) -> Guard:
         """The guard as it stood after event *seq*. To be looked at, not fed; good until the next call."""
         if seq >= self.seq:

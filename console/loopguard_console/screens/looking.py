@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from loopguard_console.render import as_json, pretty, safe
 from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.screens.everywhere import Everywhere
 from loopguard_console.screens.grants import Grants
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.search import SearchBox
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.sessions import SessionList
+from loopguard_core.store.search import Hit
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -256,6 +258,19 @@ class Looking(DecidingScreen):
             self.notify(f"No call matches {safe(view.query, 40)}.", markup=False)
         else:
             self.moved()
+
+    async def action_search_all(self) -> None:
+        """Search all sessions of the store."""
+        app = self.console_app
+        if app.store is None:
+            self.notify("A recording is searched with /.", markup=False)
+            return
+
+        def found(hit: Hit | None) -> None:
+            if hit is not None:
+                app.go_to_event(hit.session, hit.seq)
+
+        await app.open_screen(Everywhere(app.store), found)
 
     def action_pager(self) -> None:
         """The call in full in a pager."""

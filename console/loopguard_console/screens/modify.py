@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
+from loopguard_console.editing import EditorError, edit
 from loopguard_console.render import pretty, safe
 from loopguard_core.store.contract import Request
 
@@ -22,6 +23,7 @@ class Modify(ModalScreen[tuple[Any] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
         Binding("ctrl+s", "confirm", "run it so", priority=True),
+        Binding("ctrl+e", "editor", "in your editor", priority=True),
         Binding("ctrl+r", "revert", "as it was", priority=True),
     ]
 
@@ -35,7 +37,11 @@ class Modify(ModalScreen[tuple[Any] | None]):
             title = f"  {safe(self._request.request, 8)}  {safe(self._request.tool, 40)}"
             yield Static(Content.assemble(("Modify the arguments", "bold"), title))
             yield TextArea(safe(self._before, lines=True), id="args", show_line_numbers=False)
-            yield Static("^S runs it so · ^R as it was · Esc leaves it", id="says", markup=False)
+            yield Static(
+                "^S runs it so · ^E in your editor · ^R as it was · Esc leaves it",
+                id="says",
+                markup=False,
+            )
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(TextArea))
@@ -50,6 +56,21 @@ class Modify(ModalScreen[tuple[Any] | None]):
             self.query_one("#says", Static).update(says)
             return
         self.dismiss((args,))
+
+    def action_editor(self) -> None:
+        """The arguments in the person's own editor."""
+        area = self.query_one(TextArea)
+        try:
+            with self.app.suspend():
+                text = edit(area.text)
+        except (EditorError, SuspendNotSupported) as error:
+            says = Content.assemble(
+                (safe(str(error) or "there is no terminal for it"), "bold $text-error")
+            )
+            self.query_one("#says", Static).update(says)
+            return
+        area.text = text.rstrip("\n")
+        self.refresh(repaint=True, layout=True)
 
     def action_revert(self) -> None:
         """The arguments as the agent asked."""
