@@ -22,13 +22,14 @@ from loopguard_core.store.contract import (
 )
 from loopguard_core.store.link import Link
 from loopguard_core.store.paths import default_store, machine_key, make_directory
-from loopguard_core.store.tails import Own
-from loopguard_core.store.wake import Wake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    from loopguard_core.store.tails import Own
+    from loopguard_core.store.wake import Wake
 
 
 class SqliteStore(Store):
@@ -48,7 +49,8 @@ class SqliteStore(Store):
         self._has_secret_tool = redactor is not None and bool(redactor.rules.never_store)
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
-        self._own = Own()
+        self._own: Own | None = None
+        self._appended = False
         self._wakes = _local()
 
     @property
@@ -101,12 +103,19 @@ class SqliteStore(Store):
 
     def _insert(self, session: str, expect: int | None, event: Event, row: rows.Row) -> int:
         """Insert one event; its key."""
-        link, own = self._link, self._own
+        link = self._link
         with link.lock:
-            key = own.append(link, session, expect, event, row)
+            own = self._own
+            if own is None and self._appended:
+                from loopguard_core.store.tails import Own  # not for a process that appends once
+
+                own = self._own = Own()
+            key = 0 if own is None else own.append(link, session, expect, event, row)
             if not key:
                 key = self._insert_generally(session, expect, event, row)
-                own.appended(link, session)
+                self._appended = True
+                if own is not None:
+                    own.appended(link, session)
             return key
 
     def _insert_generally(
@@ -299,6 +308,8 @@ class SqliteStore(Store):
     def changed(self, timeout: float) -> bool:
         wake: Wake | None = getattr(self._wakes, "wake", None)
         if wake is None:
+            from loopguard_core.store.wake import Wake  # only for who waits
+
             wake = self._wakes.wake = Wake(self.place, self._link.version)
         return wake.wait(timeout)
 
