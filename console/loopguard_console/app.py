@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
@@ -263,8 +263,11 @@ class ConsoleApp(App[None]):
 
     def page(self, text: str) -> None:
         """Show *text*, which is safe, in the person's pager."""
-        with self.suspend():
-            pydoc.pager(text)
+        try:
+            with self.suspend():
+                pydoc.pager(text)
+        except SuspendNotSupported:
+            self.say("A pager needs a terminal, and this is none.", True)
         self.refresh()
 
     # -- actions that work everywhere --------------------------------------------------------------

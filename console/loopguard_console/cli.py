@@ -45,6 +45,7 @@ COMMANDS: dict[str, str] = {
     "judge": "judge",
     "compare": "compare",
     "doctor": "doctor",
+    "serve": "serve",
     "install": "install",
     "uninstall": "install",
     "run": "run",

@@ -43,19 +43,25 @@ class _CalmEvents(StoreEvents):
             return []
 
 
-def live_app(store_path: str | None = None) -> ConsoleApp:
-    """The console on a live store. Raises ``StoreError`` where it cannot be opened."""
+def live_app(store_path: str | None = None, *, only_watch: str = "") -> ConsoleApp:
+    """The console on a live store. *only_watch* says why nothing can be decided in it, where that is so.
+
+    Raises ``StoreError`` where the store cannot be opened.
+    """
     store = open_store(store_path, redaction=settings().redaction)
     inside = inside_agent(store)
-    why_not = f"This console runs inside the guarded session {safe(inside)}: it only watches."
+    if inside:
+        only_watch = (
+            f"This console runs inside the guarded session {safe(inside)}: it only watches."
+        )
     return ConsoleApp(
         _desk(store, live=True),
         source=store.place,
         feed_of=lambda post: Feed(
-            lambda: open_store(store_path), post, host=os.uname().nodename, beats=not inside
+            lambda: open_store(store_path), post, host=os.uname().nodename, beats=not only_watch
         ),
-        decider=None if inside else Decider(store),
-        why_not=why_not,
+        decider=None if only_watch else Decider(store),
+        why_not=only_watch,
         remembered=_remembered(),
         store=store,
     )

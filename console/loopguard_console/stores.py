@@ -73,6 +73,18 @@ def settings() -> Config:
         return Config()
 
 
+def refuse_inside(options: Options) -> None:
+    """Raises ``Failure`` where this process runs inside a guarded agent."""
+    _not_from_inside(inside_agent(None))
+    place = place_of(options)
+    if os.path.lexists(place):
+        store = open_store(place, create=False, read_only=True)
+        try:
+            _not_from_inside(inside_agent(store))
+        finally:
+            store.close()
+
+
 def _not_from_inside(session: str) -> None:
     if session:
         raise Failure(

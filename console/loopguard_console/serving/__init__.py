@@ -1,0 +1,1 @@
+"""The console in a browser, behind a door that checks who knocks."""
