@@ -11,6 +11,7 @@ import pytest
 
 from agent_process import Agent
 from commands import command
+from importing import DATA
 from loopguard_core.events import decode
 from loopguard_core.store.sqlite import open_store
 
@@ -54,6 +55,20 @@ def test_what_is_exported_can_be_read_again(store: Path, tmp_path: Path) -> None
     assert again.code == 2
     assert "--force" in again.err
     assert command(store, "export", "-o", str(out), "--force").code == 0
+
+
+def test_a_transcript_becomes_our_events_a_report_or_a_test(store: Path, tmp_path: Path) -> None:
+    transcript = str(DATA / "claude_code.jsonl")
+    lines = command(store, "export", transcript).out.splitlines()
+    first, *_ = command(None, "stats", transcript, "--json").objects
+    assert sum(decode(line).type == "call_start" for line in lines) >= first["calls"] > 0
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    done = command(store, "export", transcript, "one", "--as", "html", "-o", str(folder), "--json")
+    assert {"one"} < {told["session"] for told in done.objects}
+    assert all(Path(told["files"][0]).read_text().startswith("<!doctype") for told in done.objects)
+    nobody = command(store, "export", "nobody", "--as", "test", "-o", str(folder))
+    assert (nobody.code, nobody.err.count("\n")) == (2, 1)
 
 
 def test_prune_says_what_would_go_and_keeps_what_is_in_use(store: Path) -> None:

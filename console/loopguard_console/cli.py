@@ -37,7 +37,6 @@ COMMANDS: dict[str, str] = {
     "revoke": "control",
     "search": "search",
     "query": "query",
-    "report": "report",
     "export": "export",
     "import": "import_",
     "prune": "prune",

@@ -1,25 +1,31 @@
-"""``export``: sessions of the store as JSON Lines, reports or tests."""
+"""``export``: sessions as JSON Lines, reports or tests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from loopguard_console.chains import recordings_of, stored_recording
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.exporting import KINDS, ExportError
 from loopguard_console.exporting import export as write_out
 from loopguard_console.files import write_new
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.progress import watched
-from loopguard_console.render import safe
 from loopguard_console.stores import Options, find_session, reading
+from loopguard_console.targets import is_session, target_events
+from loopguard_core.events import encode
+from loopguard_core.replay import Recording
 from loopguard_core.store.export import export_lines
 
 
 @click.command()
-@click.argument("sessions", metavar="[SESSION...]", nargs=-1)
-@click.option("--out", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.argument("targets", metavar="[SESSION|PATH...]", nargs=-1)
+@click.option(
+    "--out", "-o", metavar="FILE|FOLDER", help="Where to write; a folder for all but jsonl."
+)
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @click.option(
     "--as",
@@ -27,62 +33,81 @@ from loopguard_core.store.export import export_lines
     type=click.Choice(KINDS),
     default="jsonl",
     show_default=True,
-    help="What to write of each session; all but jsonl go into the folder --out.",
+    help="Our events, a report for people, or a test.",
 )
 @json_option
 @click.pass_obj
 def export(
     options: Options,
-    sessions: tuple[str, ...],
+    targets: tuple[str, ...],
     out: str | None,
     force: bool,
     kind: str,
     as_json: bool,
 ) -> None:
-    """Write sessions as JSON Lines, one event a line; all sessions where none is named.
+    """Write sessions as JSON Lines, one event a line; all of the store where none is named.
 
-    open, judge, compare and import read it again without loss. What was redacted stays redacted. Reports
-    (html, markdown) are for people; a test is a pytest file with a small recording that fails while
-    the guard does not catch this loop.
+    A recording or transcript can be named as well. open, judge, compare and import read the lines again
+    without loss; what was redacted stays redacted. Reports (html, markdown) are for people. A test is a
+    pytest file with a small recording that fails while the guard does not catch this loop.
     """
     if kind != "jsonl":
-        _reports(options, sessions, kind, Path(out or "."), as_json)
+        _reports(options, targets, kind, Path(out or "."), as_json)
         return
-    with reading(options) as store:
-        named = [find_session(store, name).session for name in sessions]
-        if store is None:
-            raise Failure("nothing was recorded yet, so there is nothing to export")
-        lines = watched(export_lines(store, named), "export")
-        if out is None:
-            for line in lines:
-                click.echo(line, nl=False)
-            return
-        events = write_new(Path(out), lines, force=force)
+    lines = watched(_lines(options, targets), "export")
+    if out is None:
+        for line in lines:
+            click.echo(line, nl=False)
+        return
+    events = write_new(Path(out), lines, force=force)
     if as_json:
         emit({"file": out, "events": events})
     else:
         say(f"{events} events written to {out}")
 
 
+def _lines(options: Options, targets: tuple[str, ...]) -> Iterator[str]:
+    if not targets:
+        with reading(options) as store:
+            if store is None:
+                raise Failure("nothing was recorded yet, so there is nothing to export")
+            yield from export_lines(store)
+    for target in targets:
+        if is_session(options, target):
+            with reading(options) as store:
+                session = find_session(store, target).session
+                if store is not None:
+                    yield from export_lines(store, [session])
+        else:
+            yield from (encode(event) + "\n" for event in target_events(options, target))
+
+
 def _reports(
-    options: Options, sessions: tuple[str, ...], kind: str, folder: Path, as_json: bool
+    options: Options, targets: tuple[str, ...], kind: str, folder: Path, as_json: bool
 ) -> None:
     """One report or test for each session."""
-    from loopguard_console.chains import stored_recording
-
     if not folder.is_dir():
         raise Refused(f"{folder}: no such folder to write to")
+    for recording in _recordings(options, targets):
+        try:
+            files = write_out(recording, kind, folder)
+        except ExportError as error:
+            raise Failure(str(error)) from None
+        if as_json:
+            emit({"session": recording.session, "files": [str(f) for f in files]})
+        else:
+            say(f"written: {files[0]}")
+
+
+def _recordings(options: Options, targets: tuple[str, ...]) -> Iterator[Recording]:
+    for target in targets:
+        if not is_session(options, target):
+            yield from recordings_of(target_events(options, target))
+    named = [target for target in targets if is_session(options, target)]
+    if targets and not named:
+        return
     with reading(options) as store:
         if store is None:
             raise Failure("nothing was recorded yet, so there is nothing to export")
-        names = sessions or tuple(s.session for s in store.sessions())
-        for name in names:
-            recording = stored_recording(store, find_session(store, name).session)
-            try:
-                files = write_out(recording, kind, folder)
-            except ExportError as error:
-                raise Failure(str(error)) from None
-            if as_json:
-                emit({"session": recording.session, "files": [str(f) for f in files]})
-            else:
-                say(f"written: {safe(str(files[0]))}")
+        for name in named or [s.session for s in store.sessions()]:
+            yield stored_recording(store, find_session(store, name).session)
