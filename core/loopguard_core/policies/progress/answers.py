@@ -81,9 +81,14 @@ _TOOL = lazy(
     r"|no (?:tool|function) (?:named|called|with)|(?:empty|missing) (?:tool|function)"
 )
 _STATUS = lazy(
-    r"(?:\b(?:https?|status|code|error|err|response|got|returned|upstream)\b[\s:=#/.()-]{0,4}(?:1\.[01]\s)?|^\W{0,2})"
-    r"(40[0134]|409|429|50[0-4]|52\d)\b|\b(429|50[234]) [a-z]",
-    re.M,
+    r"\b(?:https?|status|status code|error code|response|error|got|returned|upstream)\b[\s:=#/()-]{0,4}(?:1\.[01]\s)?"
+    r"(40[0134]|409|429|50[0-4]|52\d)\b"
+    r"|\A\W{0,2}(40[0134]|409|429|50[0-4])\b(?:\W{1,3}[a-z]|\W*\Z)"
+    r"|\b(?:(429) too many|(503) service|(502) bad|(504) gateway|(500) internal)"
+)
+#: The system's own names of errors, which hide in other words (``ModuleNotFoundError``).
+_ERRNO = lazy(
+    r"\be(?:notfound|ai_again|conn[a-z]{3,9}|pipe|hostunreach|netunreach|timedout|acces|perm|rofs|exist|noent)\b"
 )
 _STATUSES = {
     "400": INVALID,
@@ -92,6 +97,14 @@ _STATUSES = {
     "404": MISSING,
     "409": EXISTS,
     "429": RATE,
+}
+_ERRNOS = {
+    "etimedout": TIMEOUT,
+    "eacces": PERMISSION,
+    "eperm": PERMISSION,
+    "erofs": PERMISSION,
+    "eexist": EXISTS,
+    "enoent": MISSING,
 }
 #: Words of each kind, the first kind that has one wins.
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -103,24 +116,27 @@ _WORDS: tuple[tuple[str, str], ...] = (
         "|is a required|is required|are required|unexpected keyword|unexpected argument|unexpected propert|unexpected param|bad json"
         "|jsondecode|malformed|bad request|must be a|must be of|must be one of|does not match schema|extra inputs|op missing",
     ),
-    (RATE, "rate limit|rate-limit|ratelimit|too many requests|quota|throttl|overloaded"),
+    (
+        RATE,
+        "rate limit|rate-limit|ratelimit|too many requests|quota exceeded|quota reached|exceeded your|over quota|insufficient quota|insufficient_quota|resource exhausted|resource_exhausted|throttled|throttling|is overloaded|overloaded_error|currently overloaded|server overloaded",
+    ),
     (
         OUTAGE,
-        "service unavailable|service is unavailable|temporarily|temporary failure|bad gateway|gateway timeout|gateway time-out|try again later"
-        "|server is busy|server busy|server is down|internal server error|outage|under maintenance|service is down|not responding"
+        "service unavailable|service is unavailable|temporarily unavailable|temporarily down|temporary failure|bad gateway|gateway timeout|gateway time-out|try again later"
+        "|server is busy|server busy|server is down|internal server error|outage|under maintenance|service is down|is not responding"
         "|backend unavailable|upstream error|upstream unavailable",
     ),
     (
         NETWORK,
         "connection refused|connection reset|connection aborted|connection closed|connection error|connection failed|connection timed out"
-        "|connection lost|connection was|econn|enotfound|eai_again|network is unreachable|network unreachable|network error|host unreachable"
+        "|connection lost|connection was|network is unreachable|network unreachable|network error|host unreachable"
         "|name resolution|could not resolve|getaddrinfo|socket hang up|sslerror|remote end closed|fetch failed|failed to connect"
         "|failed to fetch|no route to host|connectionerror",
     ),
     (TIMEOUT, "timed out|timeout|time-out|deadline exceeded|took too long"),
     (
         PERMISSION,
-        "permission denied|permissionerror|eacces|eperm|operation not permitted|access denied|access is denied|read-only file"
+        "permission denied|permissionerror|operation not permitted|access denied|access is denied|read-only file"
         "|readonly file|insufficient permission|insufficient privilege",
     ),
     (
@@ -130,18 +146,18 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         DENIED,
-        "denied|loopguard|loop guard|loop-guard|not executed|blocked:|hook blocked|not allowed|disallowed|blocked by|policy|user doesn't want|was rejected|been rejected|is blocked|been blocked|was blocked"
+        "denied|loopguard|loop guard|loop-guard|not executed|blocked:|hook blocked|not allowed|disallowed|blocked by|by policy|policy forbids|policy violation|violates|user doesn't want|was rejected|been rejected|is blocked|been blocked|was blocked"
         "|declined|requires approval|requires permission|requires confirmation|refused|refusal|not in the allow|outside the sandbox"
         "|outside of the workspace|outside the workspace|outside the allowed",
     ),
     (
         EXISTS,
-        "already exist|already running|already taken|already in use|eexist|exists|conflict|duplicate",
+        "already exist|already running|already taken|already in use|exists|conflict|duplicate",
     ),
     (
         MISSING,
         "no such|not found|does not exist|doesn't exist|do not exist|cannot find|can't find|could not find|couldn't find|unable to find"
-        "|cannot locate|unable to locate|cannot open|could not open|cannot stat|cannot access|cannot resolve|enoent|filenotfound|no match"
+        "|cannot locate|unable to locate|cannot open|could not open|cannot stat|cannot access|cannot resolve|filenotfound|no match found|no matches"
         "|unknown |modulenotfound|no module named|missing file|missing module|nonexist|no longer exists|isn't there|did not match",
     ),
     (
@@ -230,23 +246,33 @@ def _plain(word: str) -> str:
 
 
 def failure_class(text: str) -> str:
-    """The kind of failure that a text names, or the empty string."""
+    """The kind of failure that a text names, or the empty string.
+
+    What passes by itself is said in few words: of a long text only its very edges speak of it.
+    """
+    near = text
+    if len(text) > SHORT:
+        near = f"{text[: SHORT // 2]}\n{text[-SHORT // 2 :]}"
     if len(text) > 2 * SHORT:
         text = f"{text[:SHORT]}\n{text[-SHORT:]}"
-    return _class(text.lower())
+    return _class(text.lower(), near.lower())
 
 
-def _class(low: str) -> str:
+def _class(low: str, near: str) -> str:
     if ("tool" in low or "function" in low) and _TOOL.search(low) is not None:
         return UNKNOWN_TOOL
     found = ""
     for kind, words in _KINDS:
-        if any(word in low for word in words):
+        where = near if kind in TRANSIENT else low
+        if any(word in where for word in words):
             found = kind
             break
     if found in TRANSIENT or found in (INVALID, PERMISSION):
         return found
-    if (status := _status(low)) and (not found or status in TRANSIENT or found == DENIED):
+    errno = _ERRNO.search(low)
+    if errno is not None:
+        return _ERRNOS.get(errno[0], NETWORK)
+    if (status := _status(near)) and (not found or status in TRANSIENT or found == DENIED):
         return status
     return found
 
@@ -257,7 +283,7 @@ def _status(low: str) -> str:
     match = _STATUS.search(low)
     if match is None:
         return ""
-    code = match[1] or match[2]
+    code = match[match.lastindex or 0]
     return _STATUSES.get(code, OUTAGE)
 
 

@@ -204,13 +204,14 @@ class Progress(Policy):
             return None
         repeats, own = asked.repeats + asked.open, self._limits(call.tool)
         halts = agent.refusals >= own.refusals
+        at = min(own.block_at, repeats - asked.refused + 1)
         return self._verdict(
             Tier.HALT if halts else Tier.BLOCK,
             record,
             "repetition" if agent.stale < 2 * repeats - 1 else "cycle",
             asked.signature,
             repeats + 1,
-            min(own.block_at, repeats - asked.refused + 1),
+            min(at + own.refusals, repeats + 1) if halts else at,
             reasons.again(call.tool, agent, asked, halts=halts),
         )
 

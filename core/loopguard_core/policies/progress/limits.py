@@ -19,6 +19,8 @@ DRY_WARN, DRY_BLOCK = 12, 24
 SAME, EMPTY, ALIKE = 4, 3, 2
 #: Outages: answers before the next is blocked, by what is known of the time between.
 OUTAGE_WARN, OUTAGE_FAST, OUTAGE_UNKNOWN, OUTAGE_SLOW = 3, 7, 9, 40
+#: A refused connection may well be the agent's own fault.
+NETWORK_SLOW = 20
 #: Seconds between two tries that count as backing off.
 BACK_OFF = 2.0
 #: Seconds after which asking again is waiting: a poller; a search or a reader of files; and how many times

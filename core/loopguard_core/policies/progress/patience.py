@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.policies.progress import limits
-from loopguard_core.policies.progress.answers import TRANSIENT
+from loopguard_core.policies.progress.answers import NETWORK, TRANSIENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,4 +48,6 @@ def outage_limit(kind: str, gap: float | None) -> int:
         return limits.OUTAGE_FAST
     if gap is None:
         return limits.OUTAGE_UNKNOWN
-    return limits.OUTAGE_SLOW if gap >= limits.BACK_OFF else limits.OUTAGE_FAST
+    if gap < limits.BACK_OFF:
+        return limits.OUTAGE_FAST
+    return limits.NETWORK_SLOW if kind == NETWORK else limits.OUTAGE_SLOW

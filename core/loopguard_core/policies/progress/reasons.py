@@ -133,7 +133,13 @@ def varying(tool: str, agent: Agent, *, halts: bool = False) -> str:
 
 def outage(tool: str, kind: str, count: int, *, stopped: bool = False) -> str:
     """What is said of a failure that passes by itself."""
-    word = kind if kind in TRANSIENT or kind == TIMEOUT else "outage"
+    if kind == TIMEOUT:
+        end = " This one was not run." if stopped else ""
+        return (
+            f"{named(tool)} timed out {times(count)}; it may hang each time.{end}"
+            " Give it less to do or more time, go on with other work, or tell the user."
+        )
+    word = kind if kind in TRANSIENT else "outage"
     end = " This one was not run." if stopped else ""
     return (
         f"{named(tool)} met a transient {word} {times(count)}; the service, not the request, is at fault.{end}"
