@@ -44,6 +44,14 @@ SECRETS = [
     ("PGPASSWORD='{}' psql", "two words"),
     ("Set-Cookie: {}", "session=31d4d96e407aad42"),
     ("STRIPE_KEY={}", "rk_live_abcdefghijklmnop123"),
+    ("curl -u admin:{} https://x.example", "hunter2hunter"),
+    ("curl --user 'admin:{}' https://x.example", "hunter2hunter"),
+    ("sshpass -p {} ssh host", "hunter2hunter"),
+    ('{{"auths": {{"r.example": {{"auth": "{}"}}}}}}', "dXNlcjpwYXNzd29yZA=="),
+    ("machine x.example login bob password {}", "hunter2hunter"),
+    ("post to https://hooks.slack.com/services/{}", "T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"),
+    ("https://a.blob.example/c?sv=2020&sig={}&se=1", "aBcD1234%2Fabcdefghijkl%3D"),
+    ("https://b.s3.example/k?X-Amz-Signature={}", "0123456789abcdef0123456789abcdef"),
     ("AccountKey={};EndpointSuffix=core", "abcd/efgh+ij=="),
 ]
 
@@ -97,6 +105,9 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
         "cache_key: page, primary_key=id",
         "https://example.com/a:b/c@d",
         "password=${PASSWORD}",
+        "docker run -u 1000:1000 image",
+        "git log -u --stat",
+        "the password was reset",
     ],
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:

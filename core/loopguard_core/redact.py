@@ -47,11 +47,17 @@ _TOKENS = (
     ),
     ("G", r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
     (
-        "-----BEGIN",
+        "-",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
     ),
     ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
+    ("://", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
+    ("://", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"),
+    # Docker's login, curl's and sshpass's command lines
+    ('"auth', r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})'),
+    ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),
+    ("-", r"-p(?<=(?<![a-z])sshpass -p) ?['\"\\]*([^\s'\"\\]+)"),
 )
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
@@ -257,7 +263,8 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     """The value that belongs to the *name* that was found in *text*."""
     found = _shape(_VALUE).match(text, name.end())
     if found is None:
-        flag = _shape(_FLAG).match(text, name.end()) if _is_flag(text, name.start()) else None
+        bare_word = _takes_a_word(text, name.start())
+        flag = _shape(_FLAG).match(text, name.end()) if bare_word else None
         return flag.span(1) if flag is not None else None
     if found.group("quoted"):
         return found.span("quoted")
@@ -270,9 +277,10 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     return (start, end) if secret else None
 
 
-def _is_flag(text: str, at: int) -> bool:
-    word = re.search(r"--[\w-]*$", text[max(0, at - 30) : at])
-    return word is not None
+def _takes_a_word(text: str, at: int) -> bool:
+    """True where the name at *at* is a command-line flag, or stands in a ``.netrc``."""
+    before = text[max(0, at - 80) : at]
+    return re.search(r"--[\w-]{0,30}$|login\s+\S{1,60}\s+\w{0,12}$", before) is not None
 
 
 def _stands_alone(text: str, at: int) -> bool:
