@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
+from loopguard_console.marks import OUTCOMES
 from loopguard_console.render import (
     collapse_frames,
     cut,
@@ -69,7 +70,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
 
 def _state(row: Row, asking: Asking | None) -> str:
     if asking is None:
-        return row.outcome
+        return OUTCOMES[row.outcome][0] if row.outcome != "running" else "running"
     return "refused" if asking.request.resolution else "waits for you"
 
 
@@ -96,7 +97,7 @@ def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low:
     tier = verdict.tier
     titles = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
     said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
-    count = f" {verdict.count} of {verdict.threshold}" if verdict.threshold else ""
+    count = f" {_of(verdict.count, verdict.threshold)}" if verdict.threshold else ""
     pill = (f" {tier.word.upper()}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
     if low:
         return Content.assemble(pill, (f" {said}", TIER_STYLES[tier]))
@@ -105,10 +106,17 @@ def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low:
     )
 
 
+def _of(count: object, threshold: object) -> str:
+    """A count against the threshold that fired."""
+    if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
+        return str(count)
+    return f"{count} of {threshold}" if count <= threshold else f"{count}, limit {threshold}"
+
+
 def _sentence(reason: str) -> str:
     """The first statement of a reason; the rest is advice to the model."""
     first = re.split(r"[;.]\s", reason, maxsplit=1)[0].strip()
-    return first[:1].upper() + first[1:] + ("." if first and first[-1] not in ".!?" else "")
+    return first + ("." if first and first[-1] not in ".!?" else "")
 
 
 def _calm(view: View, row: Row) -> Content:
@@ -126,7 +134,7 @@ def _facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content
     recording = view.recording
     room = max(10, width - 11)
     next_tier = _next(view, verdict)
-    count = f"{verdict.count}" + (f" of {verdict.threshold}" if verdict.threshold else "")
+    count = _of(verdict.count, verdict.threshold)
     facts: list[tuple[str, str]] = [
         ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
         ("repeated", _repeated(view, row)),
@@ -270,9 +278,7 @@ def request_card(
     verdict = request.verdict
     tier = Tier(request.tier)
     detector = " · ".join(str(verdict[k]) for k in ("detector", "policy") if verdict.get(k))
-    count = str(verdict.get("count") or "")
-    if count and verdict.get("threshold"):
-        count += f" of {verdict['threshold']}"
+    count = _of(verdict.get("count"), verdict.get("threshold")) if verdict.get("count") else ""
     reason = str(verdict.get("reason") or "")
     facts = [
         ("count", count),

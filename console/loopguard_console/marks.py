@@ -5,6 +5,17 @@ from __future__ import annotations
 from loopguard_console.render import span
 from loopguard_core.events import Event
 
+#: How a call stands: the word for it and the style of the word.
+OUTCOMES = {
+    "running": ("…", "p-accent"),
+    "ok": ("ok", "p-ok"),
+    "error": ("error", "p-error"),
+    "blocked": ("refused", "p-block"),
+    "denied": ("denied", "p-error"),
+    "cancelled": ("stopped", "p-dim"),
+    "pending": ("no end", "p-dim"),
+}
+
 
 def mark_words(event: Event) -> tuple[str, str, str]:
     """Who speaks, what was said, and the style of it. The words are foreign text still."""

@@ -100,7 +100,8 @@ class Dialog(ModalScreen[Answer | None]):
             for place, option in enumerate(choice.options):
                 chosen = place == self._picked[number]
                 style = ("bold reverse" if here else "bold underline") if chosen else "$dim"
-                parts.append(Content.assemble((f" {option} ", style)))
+                shown = f"‹{option}›" if chosen else f" {option} "
+                parts.append(Content.assemble((shown, style)))
             parts.append(Content("\n"))
         self.query_one("#choices", Static).update(Content("").join(parts))
         keys = "Enter does it · Esc leaves it"

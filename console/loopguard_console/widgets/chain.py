@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.segment import Segment
 
 from loopguard_console.folding import Line
-from loopguard_console.marks import mark_words
+from loopguard_console.marks import OUTCOMES, mark_words
 from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
 from loopguard_console.view import View
 from loopguard_console.widgets.virtual import VirtualList
@@ -14,15 +14,6 @@ from loopguard_core.verdict import Tier
 
 TIER_STYLES = ("p-allow", "p-warn", "p-block", "p-halt")
 PILLS = ("p-allow", "p-warnpill", "p-blockpill", "p-haltpill")
-_OUTCOMES = {
-    "running": ("…", "p-accent"),
-    "ok": ("ok", "p-ok"),
-    "error": ("error", "p-error"),
-    "blocked": ("refused", "p-block"),
-    "denied": ("denied", "p-error"),
-    "cancelled": ("stopped", "p-dim"),
-    "pending": ("no end", "p-dim"),
-}
 
 
 class Chain(VirtualList):
@@ -114,7 +105,7 @@ class Chain(VirtualList):
 
     def _tail(self, view: View, row: Row, width: int) -> list[Segment]:
         """Outcome, duration, count in the window and tier, from the right edge."""
-        word, style = _OUTCOMES[row.outcome]
+        word, style = OUTCOMES[row.outcome]
         asked = view.recording.asked_at.get(row.number - 1)
         if asked is not None and asked.opened.seq <= view.seq:
             if not asked.resolved_seq or asked.resolved_seq > view.seq:
@@ -172,15 +163,15 @@ class Chain(VirtualList):
 
     def _cycle(self, view: View, first: int, period: int, room: int) -> list[Segment]:
         recording = view.recording
-        out = [Segment("↻ ", self.style("p-loop"))]
+        out = [Segment("⟳ ", self.style("p-loop"))]
         left = room - 2
         each = max(6, left // period - 1)
         for index in range(first, first + period):
             key = recording.keys[index]
             letter = recording.letters.get(key)
-            text = pad(
-                f"{safe(recording.tools[key], each)}({preview(recording.args(index), each)})", each
-            )
+            name = f"{chr(65 + letter % 26)} " if letter is not None else ""
+            what = f"{safe(recording.tools[key], each)}({preview(recording.args(index), each)})"
+            text = pad(name + what, each)
             text = cut(text, max(0, left))
             style = "p-text" if letter is None else f"l-{letter % 8}"
             out += [Segment(text, self.style(style)), Segment(" " if left > len(text) else "")]
