@@ -53,7 +53,7 @@ class Progress(Policy):
                     verdict = self._burst(call, record, asked)
                     if verdict is not None:
                         return verdict
-                count = asked.repeats + asked.open + 1
+                count = asked.answers.get(asked.last, 0) + asked.refused + asked.open + 1
                 if count > 2 or asked.outages:
                     verdict = self._again(call, record, agent, asked)
                     if verdict is not None:
@@ -62,8 +62,10 @@ class Progress(Policy):
                 verdict = self._varying(call, record, signature, agent, asked)
                 if verdict is not None:
                     return verdict
-        at = self._limits(call.tool).block_at
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=count, threshold=at)
+        own = self._limits(call.tool) if self._per_tool else self.limits
+        return Verdict(
+            Tier.ALLOW, "progress", signature=signature, count=count, threshold=own.block_at
+        )
 
     def start(self, call: Call) -> None:
         record = call.records[self.scheme.name]
@@ -276,7 +278,8 @@ class Progress(Policy):
             if call.gap is not None and call.gap >= 0 and not poll:
                 count, total = agent.gaps
                 agent.gaps = (count + 1, total + call.gap)
-        agent.enter(call.message)
+        if agent.message != call.message:
+            agent.enter(call.message)
         if asked.message != call.message:
             asked.message, asked.idle = call.message, 0
         return agent, asked

@@ -3,8 +3,9 @@
 The fold reads the normalised digests of a result only from the second answer of a call on, and only where
 the answer is not one that it had. So a process that knows that a call is new, that its answer repeats to
 the letter, or that it shares little with the last ones, may leave them out, and the lines that it read
-before need not be read again: the verdicts are the same. A process that has just begun knows nothing and
-leaves nothing out, as a hook must not.
+before need not be read again: the verdicts are the same. A process that only sees a result, as a hook
+does, knows nothing of the call and leaves nothing out. After a restart in the middle of a turn a loop whose
+answers differ in volatile parts is seen one or two calls later.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from loopguard_core.identity import Record
     from loopguard_core.policies.progress.volatile import Reading
 
-_FRESH = 8
 _CALLS, _FAILURES, _OUTLINES = 4096, 256, 2
 #: Pieces that may be new in an answer that is otherwise like one before.
 _FEW = 3
@@ -70,13 +70,11 @@ class Outline:
 class Memory:
     """The calls that this process has seen, with the outlines of their latest answers."""
 
-    __slots__ = ("_failures", "_old", "_seen", "_unsure")
+    __slots__ = ("_failures", "_old", "_seen")
 
     def __init__(self) -> None:
         self._seen: dict[str, list[Outline]] = {}
         self._old: dict[str, list[Outline]] = {}
-        #: The first few calls, of which nobody here can say that they are new.
-        self._unsure: set[str] = set()
         self._failures: dict[str, Record] = {}
 
     def asked(self, signature: str) -> None:
@@ -86,8 +84,6 @@ class Memory:
         if len(self._seen) >= _CALLS:
             self._old, self._seen = self._seen, {}
         self._seen[signature] = self._old.get(signature) or []
-        if len(self._unsure) < _FRESH:
-            self._unsure.add(signature)
 
     def answer(self, signature: str, digest: str) -> Outline | None:
         """The outline of an answer to the same call with this very text, if it is a recent one."""
@@ -101,7 +97,7 @@ class Memory:
         outlines = self._seen.get(signature)
         if outlines is None:
             return True
-        alike = not outlines and signature in self._unsure
+        alike = False
         for outline in reversed(outlines):
             if made.like(outline):
                 alike = True

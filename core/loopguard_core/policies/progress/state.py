@@ -131,11 +131,10 @@ class Agent:
         self.gaps: tuple[int, float] = (0, 0.0)
 
     def enter(self, message: str) -> None:
-        """A call of *message* comes: a new step, unless it is the latest."""
-        if self.message != message:
-            self.message = message
-            self.message_stale = self.message_news = False
-            self.message_probe = None
+        """The first call of *message* comes: a new step."""
+        self.message = message
+        self.message_stale = self.message_news = False
+        self.message_probe = None
 
     def spend(self, message: str) -> bool:
         """Count the step of *message* as one without news; False where it is counted or had news."""
