@@ -132,6 +132,7 @@ def test_a_halt_reaches_children_or_a_child_alone(store: Store) -> None:
     asked = ask(store, "grandchild")
     halted = escape.halt(store, session="s")
     assert halted.sessions == ["s", "child", "grandchild"]
+    assert halted.absent == [], "their process runs"
     assert halted.covered == [asked]
     assert escape.resume(store, "s").sessions == ["s", "child", "grandchild"]
     assert escape.halt(store, session="child", children=False).sessions == ["child"]
@@ -288,7 +289,7 @@ def test_a_halt_that_no_agent_took_holds_when_one_comes(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     with session(store):
         pass
-    escape.halt(store, session="s", scope="session")
+    assert escape.halt(store, session="s", scope="session").absent == ["s"]
     with session(store) as again:
         assert not call(again).run
         again.turn("hello")

@@ -17,6 +17,7 @@ from loopguard_core.inbox import (
     LATE_SECONDS,
     UNDECIDED,
     late_until,
+    runs,
     sweep,
     sweep_one,
     waiting,
@@ -81,9 +82,19 @@ class Decided:
     """What a decision did. ``late``: its request had ended undecided, so it holds for the next call.
 
     ``covered``: other waiting requests that it settled. ``sessions``: those that it was written to.
+    ``absent``: of those, the ones that no process runs now; it holds when one goes on.
     """
 
-    __slots__ = ("breakpoint", "covered", "grant", "late", "request", "resolution", "sessions")
+    __slots__ = (
+        "absent",
+        "breakpoint",
+        "covered",
+        "grant",
+        "late",
+        "request",
+        "resolution",
+        "sessions",
+    )
 
     def __init__(
         self,
@@ -95,7 +106,9 @@ class Decided:
         breakpoint: str = "",
         late: bool = False,
         covered: Iterable[str] = (),
+        absent: Iterable[str] = (),
     ) -> None:
+        self.absent = list(absent)
         self.resolution = resolution
         self.sessions = list(sessions)
         self.request = request
@@ -304,7 +317,8 @@ def halt(
     for name in stopped:
         seq = write(store, name, "halt", {"scope": scope}, by, note)
         settled += _settle(store, name, seq, lambda _: True, "halted", by, note)
-    return Decided("halted", stopped, request=request, covered=settled)
+    absent = [name for name in stopped if not runs(store, name)]
+    return Decided("halted", stopped, request=request, covered=settled, absent=absent)
 
 
 def resume(

@@ -75,6 +75,16 @@ def _approved_late(store: Store, session: str) -> set[str]:
     return {e.text("request") for e in store.standing(session, store.last(session))}
 
 
+def runs(store: Store, session: str) -> bool:
+    """True where the process of *session* runs, as far as can be told from this host."""
+    known = store.session(session)
+    if known is None or known.ended:
+        return False
+    if known.host not in ("", os.uname().nodename) or not known.pid:
+        return True
+    return alive(known.pid, known.pid_started)
+
+
 def sweep(store: Store) -> list[tuple[str, str]]:
     """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each.
 

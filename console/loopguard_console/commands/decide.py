@@ -112,6 +112,7 @@ def tell(done: Decided, as_json: bool) -> None:
                 "late": done.late,
                 "sessions": done.sessions,
                 "settled": done.covered,
+                "absent": done.absent,
             }
         )
         return
@@ -123,6 +124,8 @@ def tell(done: Decided, as_json: bool) -> None:
     elif done.late:
         late = "; nobody waits any more, it is noted"
     say(f"{what}: {done.resolution}{grant}{late}")
+    if done.absent:
+        say(f"nobody runs {', '.join(done.absent)} now; it holds when it goes on")
     others = [name for name in done.covered if name != done.request]
     if others:
         say(f"also settled: {', '.join(others)}")
