@@ -156,3 +156,13 @@ def test_trap_8_geminis_own_loop_detection_is_heard() -> None:
     assert (heard.kind, heard.foreign["source"]) == (host.NATIVE, "gemini-cli")
     assert gemini("BeforeModel", llm_request={"messages": messages[:1]}).kind == host.NOTHING
     assert gemini("BeforeModel").kind == host.NOTHING
+
+
+def test_trap_7_codexs_subagents_are_sessions_and_their_prompts_are_nobodys_words() -> None:
+    child = {"agent_id": "a1", "agent_type": "explorer"}
+    heard = codex("PreToolUse", **TOOL, tool_use_id="c1", **child)
+    assert (heard.session, heard.parent, heard.name) == ("a1", "s1", "explorer")
+    prompt = codex("UserPromptSubmit", prompt="look", **child)
+    assert (prompt.session, prompt.human, prompt.reason) == ("a1", False, "task")
+    assert codex("SubagentStop", **child).kind == host.END
+    assert codex("SubagentStop").kind == host.NOTHING

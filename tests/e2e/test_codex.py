@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agent import GRADED, Bench, Human, program
-from servers.loopback import Received, ToolUse, repeat
+from servers.loopback import Received, Text, ToolUse, repeat
 from servers.openai import OpenAIServer
 
 LOOK = ToolUse("exec_command", {"cmd": "cat nope.txt"})
@@ -93,3 +93,34 @@ def test_a_halt_of_the_session_denies_everything_until_it_is_resumed(
         agent.bench.console("resume", session)
         freed = agent.say(model, "and now", "resume", "--last")
         assert "No such file" in freed[-1].latest
+
+
+def test_a_subagent_is_a_session_with_a_parent(codex: str, tmp_path: Path) -> None:
+    def script(received: Received) -> list[Text | ToolUse]:
+        if any("SUBTASK" in prompt for prompt in received.prompts):
+            return [LOOK] if len(received.results) < 2 else [Text("not there")]
+        if not received.results:
+            return [
+                ToolUse(
+                    "multi_agent_v1.spawn_agent", {"message": "SUBTASK", "agent_type": "explorer"}
+                )
+            ]
+        if len(received.results) == 1:
+            child = json.loads(received.results[0].text)["agent_id"]
+            return [
+                ToolUse("multi_agent_v1.wait_agent", {"targets": [child], "timeout_ms": 30_000})
+            ]
+        return [Text("done")]
+
+    agent = Codex(codex, tmp_path)
+    with OpenAIServer(script) as model:
+        agent.say(model, "please look", "-c", "features.multi_agent=true")
+    store = agent.bench.store()
+    parents = {s.session: s.parent for s in store.sessions()}
+    store.close()
+    child = next(session for session, parent in parents.items() if parent)
+    assert parents[parents[child]] == "" and len(parents) == 2
+    inside = agent.bench.events(child)
+    assert [e.type for e in inside].count("call_end") == 2
+    turns = [e.type for e in agent.bench.events(parents[child])]
+    assert turns.count("user_message") == 1, "the child's prompt is not its parent's turn"

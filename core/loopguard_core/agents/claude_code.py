@@ -90,8 +90,8 @@ class ClaudeCode(Adapter):
         elif kind == TURN:
             source = text(data, "source")
             heard.text = text(data, "prompt")
-            heard.human = source in _HUMAN_SOURCES
-            heard.reason = source
+            heard.human = source in _HUMAN_SOURCES and not child
+            heard.reason = source if source not in _HUMAN_SOURCES else "task"
         elif kind == START:
             heard.reason = text(data, "source")
             heard.resumed = heard.reason == "resume"

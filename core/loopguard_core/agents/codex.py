@@ -6,7 +6,8 @@ Codex rejects an answer whole, and lets the call run, where it holds a field tha
 - changed arguments need ``allow`` beside them (the sandbox and the approval policy still apply), and a
   shell call takes a string ``command`` only;
 - ``PostToolUse`` says nothing of success: a failing command looks like any other.
-A denied call has no Post event.
+A denied call has no Post event. A subagent's events carry its id and kind beside its parent's session; its
+prompt, which its parent wrote, comes as a prompt too.
 """
 
 from __future__ import annotations
@@ -30,13 +31,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SessionEnd")
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "SubagentStop",
+    "SessionEnd",
+)
 
 _KINDS = {
     "SessionStart": START,
     "UserPromptSubmit": TURN,
     "PreToolUse": BEFORE,
     "PostToolUse": AFTER,
+    "SubagentStop": END,
     "SessionEnd": END,
 }
 
@@ -49,7 +58,10 @@ class Codex(Adapter):
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         event = text(data, "hook_event_name") or event
-        heard = Heard(_KINDS.get(event, NOTHING), event, need(data, "session_id"))
+        session, child = need(data, "session_id"), text(data, "agent_id")
+        heard = Heard(_KINDS.get(event, NOTHING), event, child or session)
+        heard.parent = session if child else ""
+        heard.name = text(data, "agent_type") if child else ""
         heard.cwd = text(data, "cwd")
         if heard.kind in (BEFORE, AFTER):
             heard.tool = need(data, "tool_name")
@@ -58,6 +70,8 @@ class Codex(Adapter):
             heard.result = data.get("tool_response")
         elif heard.kind == TURN:
             heard.text = text(data, "prompt")
+            heard.human = not child
+            heard.reason = "task" if child else ""
         elif heard.kind == START:
             heard.reason = text(data, "source")
             heard.resumed = heard.reason == "resume"
@@ -65,6 +79,8 @@ class Codex(Adapter):
                 heard.kind = NOTHING
         elif heard.kind == END:
             heard.reason = text(data, "reason")
+            if event == "SubagentStop" and not child:
+                heard.kind = NOTHING
         return heard
 
     def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
