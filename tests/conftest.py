@@ -1,9 +1,11 @@
-"""What must not depend on whose machine the tests run on: set before Textual is imported."""
+"""What must not depend on whose machine the tests run on, nor on how busy it is: set before Textual is imported."""
 
 from __future__ import annotations
 
 import os
 import time
+
+from hypothesis import HealthCheck, settings
 
 for _name in (
     "NO_COLOR",
@@ -25,3 +27,5 @@ for _name in (
     os.environ.pop(_name, None)
 os.environ["TZ"] = "UTC"
 time.tzset()
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")

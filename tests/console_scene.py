@@ -23,10 +23,17 @@ PAGE = "Results for quantum computing: an introduction, a course, a news page. F
 class Log:
     """Events of one session as a guard in ask mode would record them."""
 
-    def __init__(self, session: str, agent: str, policy: str = "graded") -> None:
+    def __init__(
+        self,
+        session: str,
+        agent: str,
+        policy: str = "graded",
+        options: dict[str, Any] | None = None,
+    ) -> None:
         self.session = session
         self.events: list[Event] = []
-        self.guard: Guard = guard_of(None, Config({"policy": policy}))
+        self.config = Config({"policy": policy, "policies": {policy: options or {}}})
+        self.guard: Guard = guard_of(None, self.config)
         self.ts = NOW - 60.0
         self.calls = 0
         self.add("session_start", agent=agent, policy=policy, mode="ask")

@@ -38,6 +38,13 @@ TIER_WORDS = (
     "blocked: the call does not run unless you let it",
     "halted: every further call of this turn is refused",
 )
+#: What stops a call beside its verdict (a ruling's cause): its title, and the sentence in general.
+STOPS = {
+    "latch": ("THE TURN IS HALTED", "A call before this one halted the turn."),
+    "halt": ("HALTED BY A PERSON", "Every call is refused until the halt ends."),
+    "deny": ("DENIED BEFORE", "A person denied this call earlier in this turn."),
+    "breakpoint": ("BREAKPOINT", "A person wants to see such calls before they run."),
+}
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ def _title(view: View, row: Row, width: int, state: str, *, low: bool) -> Conten
 def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low: bool) -> Content:
     """Why, in one sentence."""
     if verdict is None or verdict.tier is Tier.ALLOW:
-        return _calm(view, row)
+        return _stopped(view, row, low=low) if row.cause in STOPS else _calm(view, row)
     tier = verdict.tier
     titles = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
     said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
@@ -111,6 +118,17 @@ def _of(count: object, threshold: object) -> str:
     if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
         return str(count)
     return f"{count} of {threshold}" if count <= threshold else f"{count}, limit {threshold}"
+
+
+def _stopped(view: View, row: Row, *, low: bool) -> Content:
+    """Why a call was stopped to which the policy itself had nothing to object."""
+    latch = view.guard.latch
+    held = latch.verdict if latch is not None else None
+    said = _sentence(held.reason) if row.cause == "latch" and held is not None else ""
+    title, otherwise = STOPS[row.cause]
+    pill = (f" {title} ", f"bold reverse {_TIER_COLOURS[Tier.HALT]}")
+    words = (safe(said, lines=True) or otherwise, TIER_STYLES[Tier.BLOCK])
+    return Content.assemble(pill, " " if low else "\n", words)
 
 
 def _sentence(reason: str) -> str:
@@ -205,6 +223,7 @@ KEYS = (
     ("r", "reset", "count afresh; it runs", "its count starts afresh, and the call runs"),
     ("x", "halt…", "stop the agent", "refuse this and every further call of the turn or the session"),
 )  # fmt: skip
+_LIFT = ("u", "resume", "lift the stop; it runs", "the stop is lifted, and the call runs")
 
 
 def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
@@ -228,7 +247,8 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
             (cut(left, max(8, width - len(title) - 5)), "$text-warning"),
         )
     ]
-    keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in KEYS]
+    offered = [_LIFT if key[0] == "r" and request.cause == "latch" else key for key in KEYS]
+    keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in offered]
     if late:
         words = "Nobody answered in time, so it was refused. Approve it and its next try runs."
         lines.append(Content.assemble((words, "$dim")))
