@@ -14,7 +14,7 @@ from loopguard_core.patterns import lazy
 
 _DIGITS = frozenset("0123456789")
 _UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_HEX = lazy(r"0x[0-9a-f]{4,}|[0-9a-f]{12,}")
+_HEX = lazy(r"0x[0-9a-f]{4,}")
 _NUMBER = lazy(r"([0-9][0-9.,]*)([a-zµ%]*)")
 _DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
 _NOTICE = lazy(
@@ -47,22 +47,8 @@ _NOUNS = frozenset("job id ticket issue order build deploy deployment pod tmp ta
 _AHEAD = frozenset(
     "eta remaining left countdown wait retry again starts due try every timeout limit within".split()
 )
-_TOKENS = frozenset(
-    (
-        "uid",
-        "uuid",
-        "guid",
-        "nonce",
-        "etag",
-        "rid",
-        "cid",
-        "token",
-        "checksum",
-        "hash",
-        "sha",
-        "ref",
-    )
-)
+#: Ids by their very name. A digest of a content is none: it changes with the content.
+_TOKENS = frozenset(("uid", "uuid", "guid", "nonce", "rid", "cid", "traceparent"))
 _TOOK = frozenset(("took", "duration", "latency", "runtime", "time", "ran", "spent"))
 _IN = frozenset(("in", "after", "finished", "completed", "done"))
 _LASTS = frozenset(("elapsed", "uptime", "age", "for", "up", "since", "last", "running"))
@@ -208,9 +194,9 @@ def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
     """What a word of letters and digits is."""
     if word.count(":") == 2 or _DATE.match(word) is not None:
         return CLOCK
-    if len(word) >= 36 and _UUID.fullmatch(word[-36:]) is not None:
+    if word[:2] == "0x" and _HEX.fullmatch(word) is not None:
         return LABEL
-    if len(word) >= 6 and _HEX.fullmatch(word) is not None:
+    if numbered and len(word) >= 36 and _UUID.fullmatch(word[-36:]) is not None:
         return LABEL
     if label in _TOKENS or label == "id" or label.endswith(("_id", "-id")):
         return LABEL if len(word) >= 4 else KEEP
@@ -221,9 +207,8 @@ def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
         and not _DIGITS.isdisjoint(token)
     ):
         return LABEL
-    if len(word) >= 4 and (label in _OWN or (label in ("no", "number", "nr") and owner in _OWN)):
-        return LABEL
-    return KEEP
+    named = owner if label in ("no", "number", "nr") else label
+    return LABEL if len(word) >= 6 and named in _OWN and any(map(str.isalpha, word)) else KEEP
 
 
 def _labelled(
@@ -254,7 +239,9 @@ def _labelled(
         noun = owner if label == "id" else label[:-3]
         return LABEL if noun in _OWN or numbered else KEEP
     if label in _OWN_BARE and label not in _COUNTED and not unit:
-        return LABEL
+        marked = words[at][0] in ":=#" or words[at - 1][-1] in ":=#" or "=" in words[at]
+        if marked or len(number) >= 4:
+            return LABEL
     if label.endswith(_SUFFIXES):
         return CLOCK if label.startswith(("uptime", "age", "running")) else LABEL
     timed = _timed(words, at, label, owner, number, unit, following, text)
