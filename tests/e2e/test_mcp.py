@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp")
+pytest.importorskip("mcp.server.mcpserver")
 
 from inprocess import Desk
 from mcp import Client, StdioServerParameters
