@@ -17,14 +17,12 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.identity import Digester
 from loopguard_core.importers import Stream, Unreadable, open_stream
-from loopguard_core.importers.places import Found, find
+from loopguard_core.importers.places import Found
 from loopguard_core.importers.tail import Tail
 from loopguard_core.importers.watched import Left, Watched
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.verdict import Verdict
 
-#: agents as ``places`` calls them
-AGENTS = ("Claude Code", "Codex", "Gemini CLI", "hermes-agent")
 #: formats whose files are only ever added to
 _ADDED_TO = frozenset(("claude-code", "codex"))
 _SHARE = 10
@@ -286,37 +284,3 @@ def _by_session(stream: Stream) -> Iterator[list[Event]]:
     for event in stream:
         sessions.setdefault(event.session, []).append(event)
     yield from sessions.values()
-
-
-def usual_places() -> list[Found]:
-    """The transcripts of the agents that can be watched, in their usual places, subagents' too."""
-    found = [f for f in find() if f.agent in AGENTS]
-    for each in list(found):
-        if each.agent == "Claude Code":
-            below = each.path.with_suffix("") / "subagents"
-            found += files(each.agent, below.glob("agent-*.jsonl"))
-        elif each.path.suffix == ".db":
-            found.remove(each)
-            found.append(_with_log(each))
-    return found
-
-
-def files(agent: str, paths: Iterable[Path]) -> Iterator[Found]:
-    """*paths* as they are now; those that are gone are left out."""
-    for path in paths:
-        try:
-            about = path.stat()
-        except OSError:
-            continue
-        if path.is_file() and about.st_size:
-            yield _with_log(Found(agent, path, about.st_mtime, about.st_size))
-
-
-def _with_log(found: Found) -> Found:
-    """A database changes when the log beside it does."""
-    try:
-        log = found.path.with_name(f"{found.path.name}-wal").stat()
-    except OSError:
-        return found
-    changed = max(found.changed, log.st_mtime)
-    return Found(found.agent, found.path, changed, found.size + log.st_size)

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
-import threading
 import time
 
 from loopguard_core.agents import mcp
+from loopguard_core.child import Child
 from loopguard_core.events import dump, load
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
@@ -34,14 +32,8 @@ LIMIT = 50.0
 IDLE = 600.0
 
 _BEAT = 10.0  # seconds; at most a fifth of the limit
-_GRACE = 5.0
 _DRAIN = 1.0
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WAITS = "waiting for a human to decide (loop guard)"
-
-
-class ServerError(Exception):
-    """The server cannot be started: which, and why."""
 
 
 def serve(
@@ -55,7 +47,7 @@ def serve(
     """Run *command* behind the guard until the client or the server ends; the server's exit code.
 
     *name*: what people call the server; else what it calls itself. Times in seconds. Raises
-    ``ServerError``.
+    ``NotStarted``.
     """
     return asyncio.run(Proxy(command, config, name=name, limit=limit, idle=idle).run())
 
@@ -106,42 +98,25 @@ class Proxy:
     # -- the two ends ----------------------------------------------------------------------------
 
     async def run(self) -> int:
-        """Pass messages on until an end is reached. Raises ``ServerError``."""
-        process = self._start()
-        assert process.stdin is not None and process.stdout is not None
+        """Pass messages on until an end is reached. Raises ``NotStarted``."""
+        server = Child(self._command, {ENVIRONMENT: self._id})
         self._client = LineWriter(os.dup(1))
-        self._server = LineWriter(os.dup(process.stdin.fileno()))
-        process.stdin.close()
+        self._server = LineWriter(server.stdin)
         down = asyncio.create_task(self._down(LineReader(0)))
-        up = asyncio.create_task(self._up(LineReader(process.stdout.fileno())))
-        gone = _exit_of(process)
-        told = _signalled(process)
-        ends: set[asyncio.Future[Any]] = {down, up, gone, told}
+        up = asyncio.create_task(self._up(LineReader(server.stdout)))
+        ends: set[asyncio.Future[Any]] = {down, up, server.gone, server.told}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        reason = "the server ended" if up.done() or gone.done() else "the client left"
+        reason = "the server ended" if up.done() or server.gone.done() else "the client left"
         for task in self._asking.values():
             task.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
         self._server.close()
-        code = await _ended(process, gone)
+        code = await server.end()
         await asyncio.wait({up}, timeout=_DRAIN)
         self._close(reason)
         for end in ends:
             end.cancel()
-        return code if code >= 0 else 128 - code
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        try:
-            return subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                bufsize=0,
-                env={**os.environ, ENVIRONMENT: self._id},
-            )
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            raise ServerError(f"{self._command[0]} cannot be started: {why}") from None
+        return code
 
     def _session(self) -> LiveSession:
         if self._live is None:
@@ -389,50 +364,3 @@ def _line(message: object) -> bytes:
 
 def _beating(beat: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     return asyncio.create_task(beat)
-
-
-def _exit_of(process: subprocess.Popen[bytes]) -> asyncio.Future[int]:
-    """Done with the exit code once *process* has ended."""
-    loop = asyncio.get_running_loop()
-    gone: asyncio.Future[int] = loop.create_future()
-
-    def wait() -> None:
-        code = process.wait()
-        try:
-            loop.call_soon_threadsafe(_done, gone, code)
-        except RuntimeError:
-            pass  # the loop has ended
-
-    threading.Thread(target=wait, name="loopguard-server", daemon=True).start()
-    return gone
-
-
-def _signalled(process: subprocess.Popen[bytes]) -> asyncio.Future[None]:
-    """Done once this process was asked to end; the server is asked as well."""
-    loop = asyncio.get_running_loop()
-    told: asyncio.Future[None] = loop.create_future()
-
-    def tell(number: int) -> None:
-        process.send_signal(number)
-        if not told.done():
-            told.set_result(None)
-
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, tell, number)
-    return told
-
-
-def _done(gone: asyncio.Future[int], code: int) -> None:
-    if not gone.done():
-        gone.set_result(code)
-
-
-async def _ended(process: subprocess.Popen[bytes], gone: asyncio.Future[int]) -> int:
-    """The exit code of a server that was told to end: by itself, by request, by force."""
-    for make in (process.terminate, process.kill):
-        done, _ = await asyncio.wait({gone}, timeout=_GRACE)
-        if done:
-            break
-        to_stderr(f"the MCP server has not ended within {_GRACE:g} seconds and is made to")
-        make()
-    return await gone

@@ -6,9 +6,10 @@ import click
 
 from loopguard_console.errors import Failure
 from loopguard_console.stores import Options, place_of
+from loopguard_core.child import NotStarted
 from loopguard_core.config import load_or_default
 from loopguard_core.live import to_stderr
-from loopguard_core.mcp_proxy import IDLE, LIMIT, ServerError, serve
+from loopguard_core.mcp_proxy import IDLE, LIMIT, serve
 
 
 @click.command(
@@ -49,5 +50,5 @@ def mcp_proxy(
         config = config.changed(store=place_of(options))
     try:
         return serve(server, config, name=name, limit=limit, idle=idle)
-    except ServerError as error:
+    except NotStarted as error:
         raise Failure(str(error)) from None

@@ -13,10 +13,10 @@ import click
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.stores import Options, place_of
-from loopguard_console.watching import News, Watcher, files, usual_places
+from loopguard_console.transcripts import folders, transcripts
+from loopguard_console.watching import News, Watcher
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.identity import Digester
-from loopguard_core.importers.places import Found
 from loopguard_core.store.contract import Store
 from loopguard_core.store.paths import machine_key
 from loopguard_core.store.sqlite import open_store
@@ -84,13 +84,13 @@ def _follow(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
-        watcher.look(_found(paths), 0.0 if paths else since)
+        watcher.look(transcripts(paths), 0.0 if paths else since)
         watcher.settle()
         teller.caught_up(store)
         if once:
             return
         for _ in _nudges(paths, stop):
-            watcher.look(_found(paths), 0.0 if paths else since)
+            watcher.look(transcripts(paths), 0.0 if paths else since)
             if watcher.failure is not None:
                 raise watcher.failure
     finally:
@@ -99,31 +99,19 @@ def _follow(
             raise watcher.failure
 
 
-def _found(paths: tuple[Path, ...]) -> list[Found]:
-    if not paths:
-        return usual_places()
-    named: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            named += (p for p in path.rglob("*") if p.suffix in (".jsonl", ".json", ".db"))
-        else:
-            named.append(path)
-    return [f for f in files("", dict.fromkeys(named)) if not f.path.name.endswith(".meta.json")]
-
-
 def _nudges(paths: tuple[Path, ...], stop: threading.Event) -> Iterator[None]:
     """Once whenever something may have changed, at the latest every ``_LOOK`` seconds."""
     from watchfiles import watch as changes
 
     while not stop.is_set():
-        folders = _folders(paths)
-        if not folders:
+        listened = folders(paths)
+        if not listened:
             stop.wait(_LOOK)
             yield
             continue
         looked = time.monotonic()
         for _ in changes(
-            *folders,
+            *listened,
             watch_filter=None,
             debounce=200,
             step=25,
@@ -137,23 +125,9 @@ def _nudges(paths: tuple[Path, ...], stop: threading.Event) -> Iterator[None]:
             if stop.is_set():
                 return
             if time.monotonic() - looked > 5 * _LOOK:
-                if _folders(paths) != folders:
+                if folders(paths) != listened:
                     break  # an agent was started for the first time
                 looked = time.monotonic()
-
-
-def _folders(paths: tuple[Path, ...]) -> list[Path]:
-    """The folders to listen to: those named, or the usual ones in which something lies."""
-    if paths:
-        return sorted({p if p.is_dir() else p.parent for p in paths})
-    return sorted({_root(f) for f in usual_places()})
-
-
-def _root(found: Found) -> Path:
-    depth = {"Claude Code": 1, "Codex": 3, "Gemini CLI": 2}.get(found.agent, 0)
-    if found.path.parent.name == "subagents":
-        depth = 3
-    return found.path.parents[min(depth, len(found.path.parents) - 1)]
 
 
 class _Teller:
