@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from loopguard_core import escape
+from loopguard_core.config import Config
 from loopguard_core.guard import Guard
+from loopguard_core.live import LiveSession
 from loopguard_core.policies.registry import create
 from loopguard_core.replay import Recording
 from loopguard_core.verdict import Tier
@@ -91,3 +94,24 @@ def test_another_guards_verdict_stands_beside_ours(tmp_path: Path) -> None:
     assert verdict is not None
     assert (verdict.source, verdict.tier, verdict.reason) == ("hermes", Tier.BLOCK, "failed twice")
     store.close()
+
+
+def test_a_changed_configuration_holds_at_the_next_call_of_a_hook(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+
+    def attached(**settings: Any) -> LiveSession:
+        config = Config({"policy": "graded", **settings})
+        return LiveSession(config, "s", store=store, attach=True, say=lambda line: None)
+
+    running = attached(mode="observe").before("sleep", 10)
+    loop(attached(mode="observe"), 3)
+    refused = call(attached(mode="enforce"))
+    assert (refused.run, refused.ruling.cause) == (False, "verdict")
+    assert call(attached(mode="observe")).run
+    again = attached(mode="observe")
+    again.after(again.recall(running.call, "sleep", 10), "slept")
+    events = store.read("s")
+    starts = [e for e in events if e.type == "session_start"]
+    assert [e.data["mode"] for e in starts] == ["observe", "enforce", "observe"]
+    ended = [e for e in events if e.type == "call_end" and e.data["call"] == running.call]
+    assert ended[0].data["verdict"]["tier"] == "allow", "a call that ran meanwhile is judged"

@@ -65,6 +65,7 @@ class Guard:
             raise ValueError(f"no mode is called {mode!r}: {', '.join(MODES)}")
         self.policy = policy
         self.mode = mode
+        self.settings = ""
         self.traits = traits or TraitTable()
         self.digester = digester or Digester()
         self.controls = Controls()
@@ -365,6 +366,9 @@ class Guard:
         mode = event.data.get("mode")
         if mode in MODES:
             self.mode = mode
+        self.settings = event.text("config") or self.settings
+        if event.text("reason") == "configuration":
+            return  # the settings changed while the session went on
         for opened in self._open.values():  # the process that ran them is gone
             if opened.started:
                 self.policy.end(opened.call, Outcome("pending", {}))
@@ -436,6 +440,7 @@ class Guard:
 
 _STATE = (
     "mode",
+    "settings",
     "seq",
     "turns",
     "controls",

@@ -104,9 +104,12 @@ class Journal:
         """A new event of this session, now."""
         return Event(type, self.session, ts=time.time(), data=data)
 
-    def begin(self, resumed: bool = False) -> None:
-        """Write that this process begins or goes on with the session."""
-        self.add(self.event("session_start", {**self.opening, "resumed": resumed}))
+    def begin(self, resumed: bool = False, *, reason: str = "") -> None:
+        """Write that this process begins or goes on with the session, or why it says so again."""
+        said = {**self.opening, "resumed": resumed}
+        if reason:
+            said["reason"] = reason
+        self.add(self.event("session_start", said))
         self._begun = not self.failure
 
     def resume(self) -> bool:

@@ -117,6 +117,8 @@ class LiveSession:
         if known is not None:
             journal.resume()
             if attach and not known.ended:
+                if journal.guard.settings not in ("", self.config.digest):
+                    journal.begin(True, reason="configuration")
                 return
         journal.begin(resumed or known is not None)
 
