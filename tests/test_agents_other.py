@@ -166,3 +166,12 @@ def test_trap_7_codexs_subagents_are_sessions_and_their_prompts_are_nobodys_word
     assert (prompt.session, prompt.human, prompt.reason) == ("a1", False, "task")
     assert codex("SubagentStop", **child).kind == host.END
     assert codex("SubagentStop").kind == host.NOTHING
+
+
+def test_trap_7_copilots_subagents_are_sessions_too() -> None:
+    child = {"sessionId": "a1", "agentId": "a1", "agentType": "explore", "parentAgentId": "s1"}
+    heard = copilot("preToolUse", toolName="bash", toolArgs={}, **child)
+    assert (heard.session, heard.parent, heard.name) == ("a1", "s1", "explore")
+    assert copilot("userPromptSubmitted", prompt="look", **child).human is False
+    ended = copilot("subagentStop", **{**child, "sessionId": "s1"})
+    assert (ended.kind, ended.session) == (host.END, "a1")

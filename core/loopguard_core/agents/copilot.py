@@ -36,6 +36,7 @@ EVENTS = (
     "preToolUse",
     "postToolUse",
     "postToolUseFailure",
+    "subagentStop",
     "sessionEnd",
 )
 
@@ -45,6 +46,7 @@ _KINDS = {
     "preToolUse": BEFORE,
     "postToolUse": AFTER,
     "postToolUseFailure": AFTER,
+    "subagentStop": END,
     "sessionEnd": END,
 }
 
@@ -60,6 +62,10 @@ class Copilot(Adapter):
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         heard = Heard(_KINDS.get(event, NOTHING), event, need(data, "sessionId"))
         heard.cwd = text(data, "cwd")
+        heard.parent = text(data, "parentAgentId")
+        if heard.parent:  # a subagent speaks under its own id; only its end is told by its parent
+            heard.session = text(data, "agentId") or heard.session
+            heard.name = text(data, "agentType")
         if heard.kind in (BEFORE, AFTER):
             heard.tool = need(data, "toolName")
             heard.args = _args(data.get("toolArgs"))
@@ -67,11 +73,15 @@ class Copilot(Adapter):
             _result(heard, data)
         elif heard.kind == TURN:
             heard.text = text(data, "prompt")
+            heard.human = not heard.parent
+            heard.reason = "task" if heard.parent else ""
         elif heard.kind == START:
             heard.reason = text(data, "source")
             heard.resumed = heard.reason == "resume"
         elif heard.kind == END:
-            heard.reason = text(data, "reason")
+            heard.reason = text(data, "reason") or text(data, "stopReason")
+            if event == "subagentStop" and not heard.parent:
+                heard.kind = NOTHING
         return heard
 
     def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
