@@ -35,7 +35,8 @@ def test_rows_are_shown_to_people_and_programs(place: Path) -> None:
 
 def test_without_a_query_it_says_what_can_be_asked(place: Path) -> None:
     lines = console("--store", place, "query").stdout.decode().splitlines()
-    assert [line.split(":")[0] for line in lines] == ["calls", "payloads", "sessions", "requests"]
+    views = ["calls", "payloads", "events", "sessions", "requests"]
+    assert [line.split(":")[0] for line in lines] == views
     assert "outcome" in lines[0]
 
 

@@ -172,6 +172,14 @@ def test_a_person_reads_the_store_with_sqlite(tmp_path: Path) -> None:
     assert call["reason"] == "repeated" and call["result"] == "y" * 160 + "…"
     (full,) = db.execute("SELECT args, result FROM payloads").fetchall()
     assert tuple(full) == ('{"q":"é"}', "y" * 9_000)
+    types = db.execute(
+        "SELECT seq, type, call, request FROM events WHERE session = 's9'"
+    ).fetchall()
+    assert [tuple(row) for row in types] == [
+        (1, "call_start", "c", None),
+        (2, "request_opened", None, "R1"),
+        (3, "call_end", "c", None),
+    ]
     names = [tuple(row) for row in db.execute("SELECT session, ended, waiting FROM sessions")]
     assert names == [(f"s{n}", 1, 0) for n in range(5)] + [("s9", 0, 1)]
     (request,) = db.execute("SELECT request, session, tool, resolution FROM requests").fetchall()

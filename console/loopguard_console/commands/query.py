@@ -19,7 +19,7 @@ from loopguard_console.stores import Options, place_of, reading
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
-_VIEWS = ("calls", "payloads", "sessions", "requests")
+_VIEWS = ("calls", "payloads", "events", "sessions", "requests")
 
 
 @click.command()
@@ -32,7 +32,7 @@ _VIEWS = ("calls", "payloads", "sessions", "requests")
 def query(options: Options, sql: str | None, limit: int, as_json: bool) -> None:
     """Ask the store in SQL, for reading only. Without SQL: what can be asked.
 
-    The views calls, payloads, sessions and requests are made for this:
+    The views calls, payloads, events, sessions and requests are made for this:
     query "select tool, count(*) from calls where tier = 'block' group by tool"
     """
     with reading(options) as store:

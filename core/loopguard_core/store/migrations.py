@@ -102,6 +102,12 @@ CREATE VIEW payloads AS
 SELECT s.name AS session, c.calls AS number, c.tool AS tool, {_ARGS} AS args, {_RESULT} AS result,
   c.call AS call{_CALLS}
 
+CREATE VIEW events AS
+SELECT s.name AS session, c.seq AS seq, {_TIME.format("c.ts")} AS time, c.type AS type,
+  c.call AS call, c.request AS request, c.tool AS tool, c.data AS data,
+  {_CUT.format(_PAYLOAD.format("c"))} AS payload
+FROM event AS c JOIN session AS s ON s.id = c.sid;
+
 CREATE VIEW sessions AS
 SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
   {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
