@@ -141,6 +141,21 @@ def test_what_runs_inside_the_agent_is_known_as_such(place: Path) -> None:
             assert agent.do(do="run", argv=argv)["out"].strip() == "agent"
 
 
+def test_an_environment_that_an_ended_session_left_behind_keeps_nobody_from_deciding(
+    place: Path,
+) -> None:
+    from loopguard_core.inside import inside_agent
+
+    left = {"LOOPGUARD_SESSION": "agent"}
+    with Agent(place) as agent:
+        agent.search(1)
+        assert inside_agent(open_store(str(place)), left) == "agent"
+        agent.end()
+    assert inside_agent(open_store(str(place)), left) == ""
+    assert inside_agent(open_store(str(place)), {"LOOPGUARD_SESSION": "unknown"}) == "unknown"
+    assert inside_agent(None, left) == "agent"
+
+
 def test_the_reason_stands_on_stderr_for_programs_and_people(place: Path) -> None:
     with Agent(place, unattended_wait_seconds=0) as agent:
         agent.search(4)

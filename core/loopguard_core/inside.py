@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core.inbox import runs
 from loopguard_core.processes import alive, ancestors
 
 TYPE_CHECKING = False
@@ -24,13 +25,10 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
 
     Raises ``StoreError``.
     """
-    named = (os.environ if environ is None else environ).get(ENVIRONMENT)
-    if named:
-        return named
+    own = (os.environ if environ is None else environ).get(ENVIRONMENT, "")
     above = list(ancestors())
-    for pid in above:
-        named = _environment_of(pid)
-        if named:
+    for named in (own, *map(_environment_of, above)):
+        if named and not _over(store, named):
             return named
     here = os.uname().nodename
     for session in store.sessions() if store is not None else ():
@@ -39,6 +37,11 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
         if alive(session.pid, session.pid_started):
             return session.session
     return ""
+
+
+def _over(store: Store | None, session: str) -> bool:
+    """True where *session* is known to have ended: what it left in an environment says nothing now."""
+    return store is not None and store.session(session) is not None and not runs(store, session)
 
 
 def _environment_of(pid: int) -> str:
