@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agent import GRADED, Bench, Human, program
-from servers.loopback import Received, ToolUse, repeat
+from servers.loopback import Received, Text, ToolUse, repeat
 from servers.openai import OpenAIServer
 
 LOOK = ToolUse("terminal", {"command": "cat nope.txt"})
@@ -103,3 +103,24 @@ def test_trap_8_a_call_that_hermes_own_guard_stops_keeps_that_guards_verdict(
     assert [end["outcome"] for end in ends] == ["error", "error", "denied"]
     assert (ends[2]["foreign"]["source"], ends[2]["foreign"]["tier"]) == ("hermes", "block")
     assert "failed 2 times" in ends[2]["foreign"]["reason"]
+
+
+def test_a_subagent_is_a_session_with_a_parent(hermes: str, tmp_path: Path) -> None:
+    def script(received: Received) -> list[Text | ToolUse]:
+        if any("SUBTASK" in prompt for prompt in received.prompts):
+            return [LOOK] if len(received.results) < 2 else [Text("not there")]
+        if received.results or "delegate_task" not in received.tools:
+            return [Text("done")]
+        return [ToolUse("delegate_task", {"goal": "SUBTASK", "context": "none"})]
+
+    agent = Hermes(hermes, tmp_path)
+    with OpenAIServer(script) as model:
+        agent.say(model, "please look")
+    store = agent.bench.store()
+    children = [s for s in store.sessions() if s.parent]
+    store.close()
+    assert len(children) == 1 and children[0].calls > 0  # it works on while its parent may end
+    inside = [e.type for e in agent.bench.events(children[0].session)]
+    assert inside.count("turn_start") == 1 and "user_message" not in inside
+    turns = [e.type for e in agent.bench.events(children[0].parent)]
+    assert turns.count("user_message") == 1

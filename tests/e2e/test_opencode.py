@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agent import GRADED, Bench, Human, program
-from servers.loopback import Received, ToolUse, repeat
+from servers.loopback import Received, Text, ToolUse, repeat
 from servers.openai import OpenAIServer
 
 LOOK = ToolUse("bash", {"command": "cat nope.txt", "description": "read it"})
@@ -88,3 +88,23 @@ def test_a_halt_of_the_session_denies_everything_until_it_is_resumed(
         agent.bench.console("resume", session)
         freed = agent.say(model, "and now", "--continue")
         assert "No such file" in freed[-1].latest
+
+
+def test_a_subagent_is_a_session_with_a_parent(opencode: str, tmp_path: Path) -> None:
+    def script(received: Received) -> list[Text | ToolUse]:
+        if any("SUBTASK" in prompt for prompt in received.prompts):
+            return [LOOK] if len(received.results) < 2 else [Text("not there")]
+        if received.results or "task" not in received.tools:
+            return [Text("done")]
+        task = {"description": "look", "prompt": "SUBTASK", "subagent_type": "general"}
+        return [ToolUse("task", task)]
+
+    agent = OpenCode(opencode, tmp_path)
+    with OpenAIServer(script) as model:
+        agent.say(model, "please look")
+    store = agent.bench.store()
+    children = [s for s in store.sessions() if s.parent]
+    store.close()
+    assert [s.calls for s in children] == [2], agent.output
+    turns = [e.type for e in agent.bench.events(children[0].parent)]
+    assert turns.count("user_message") == 1

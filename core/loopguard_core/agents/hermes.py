@@ -47,8 +47,10 @@ class Plugin:
     def turn(self, session_id: str = "", user_message: Any = "", **more: Any) -> None:
         """A conversation's turn begins."""
         text = user_message if isinstance(user_message, str) else str(user_message or "")
-        scheduled = more.get("platform") == "cron"
-        self._guarded(session_id).turn("cron" if scheduled else text, human=not scheduled)
+        reason = "task" if session_id in self._parents else ""
+        if more.get("platform") == "cron":
+            reason = "cron"
+        self._guarded(session_id).turn(reason or text, human=not reason)
 
     def before(
         self,
