@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from loopguard_core.importers.source import Source
 
 _PLACES = 20
+_DEEPEST = 20
 
 
 class Unreadable(Exception):
@@ -204,14 +205,19 @@ def when(value: object) -> float | None:
     return None
 
 
-def text_of(content: object) -> str:
-    """The text in a message's content: a string, or the text blocks of a list."""
+def text_of(content: object, depth: int = 0) -> str:
+    """The text in a message's content: a string, or the text blocks of a list.
+
+    Content nested more than twenty deep is no message's, and gives nothing.
+    """
     if isinstance(content, str):
         return content
+    if depth > _DEEPEST:
+        return ""
     if isinstance(content, dict):
-        return text_of(content.get("text", content.get("content", "")))
+        return text_of(content.get("text", content.get("content", "")), depth + 1)
     if isinstance(content, list):
-        return "\n".join(t for t in map(text_of, content) if t)
+        return "\n".join(t for c in content if (t := text_of(c, depth + 1)))
     return ""
 
 

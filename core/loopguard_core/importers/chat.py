@@ -80,6 +80,8 @@ class Chat:
         content = message.get("content")
         if role == "assistant":
             yield from self._assistant(message, ts)
+        elif role == "tool" and message.get("requestor") == "user":
+            yield self.track.event("system_message", ts, text=text_of(content))
         elif role == "tool":
             yield from self._end(
                 message.get("tool_call_id") or message.get("id"), content, message, ts
@@ -87,7 +89,8 @@ class Chat:
         elif role == "function":
             yield from self._end(f"function-{self._function}", content, message, ts)
         elif role == "user":
-            yield from self._user(content, ts)
+            if content or not message.get("tool_calls"):  # else a simulated human uses its own tool
+                yield from self._user(content, ts)
         elif role not in ("system", "developer"):
             self._report.skip(f"role {message.get('role', message.get('type'))}", number)
 

@@ -17,11 +17,10 @@ _FAILED = re.compile(
     r"|unsupported call|execution error|Script (?:failed|error)|tool call error"
     r"|sandbox error|failed in sandbox|command timed out|err: "
 )
-_ABORTED = re.compile(
-    r"aborted by user|Wall time:? [^\n]*\naborted by user|Script (?:cancelled|aborted)"
-)
+_ABORTED = re.compile(r"Script (?:cancelled|aborted)")
 _REJECTED = re.compile(
-    r"(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
+    r"(?:Wall time:? [^\n]*\n)?aborted by user"
+    r"|(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
 )
 _BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
 _HOST = re.compile(
@@ -30,6 +29,9 @@ _HOST = re.compile(
     re.M,
 )
 _PREAMBLE = 2_000
+#: what a script of code mode printed, where that is a command's whole result
+_SCRIPT = re.compile(r"Script \w+[^\n]*\n(?:Wall time[^\n]*\n)?Output:\s*")
+_SCRIPT_HOST = re.compile(r'"(?:chunk_id|wall_time_seconds)": ?("[^"\n]*"|[\d.e-]+)')
 
 
 def judge(text: str) -> tuple[str, dict[str, Any]]:
@@ -37,11 +39,20 @@ def judge(text: str) -> tuple[str, dict[str, Any]]:
     if blocked := _BLOCKED.match(text):
         return "blocked", {"verdict": foreign("block", blocked[1], "hook")}
     more: dict[str, Any] = {}
-    preamble = text[:_PREAMBLE].partition("\nOutput:")[0]
-    if spans := host_spans(preamble, _HOST):
+    start, end = _preamble(text)
+    spans = [list(m.span()) for m in _HOST.finditer(text, start, end)]
+    script = _SCRIPT.match(text)
+    if script:
+        spans += host_spans(text, _SCRIPT_HOST)
+    if spans:
         more["host_spans"] = spans
-    if exited := _EXITED.search(preamble):
+    if exited := _EXITED.search(text, start, end):
         return ("ok" if exited[1] in ("0", "-0") else "error"), more
+    if (
+        script
+        and (printed := whole(obj(parsed(text[script.end() :])).get("exit_code"))) is not None
+    ):
+        return ("error" if printed else "ok"), more
     metadata = obj(obj(parsed(text)).get("metadata"))
     code = whole(metadata.get("exit_code"))
     if code is not None:
@@ -55,3 +66,13 @@ def judge(text: str) -> tuple[str, dict[str, Any]]:
     if _FAILED.match(text):
         return "error", more
     return "", more
+
+
+def _preamble(text: str) -> tuple[int, int]:
+    """Where the host's own lines before a command's output begin and end.
+
+    Some versions repeat the command before them, which may be of any length.
+    """
+    start = max(text.find("\nChunk ID: ") + 1, 0) if text.startswith("Command: ") else 0
+    end = text.find("\nOutput:", start, start + _PREAMBLE)
+    return start, (end + 1 if end >= 0 else min(len(text), start + _PREAMBLE))

@@ -72,5 +72,5 @@ def detect(source: Source, format: str = "") -> Importer:
 def _sniff(importer: Importer, head: Head) -> float:
     try:
         return importer.sniff(head)
-    except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError):
         return 0.0  # a record that only looks like its format

@@ -143,7 +143,8 @@ def _of_stream(stream: Stream, skipped: list[str] | None) -> Iterator[Recording]
         nothing = False
         yield recording
     if nothing and skipped is not None:
-        skipped.append(f"{stream.source.place}: no session in it yet")
+        why = "; ".join(["no session in it yet", *stream.report.lines_for_people()])
+        skipped.append(f"{stream.source.place}: {why}")
 
 
 class _Demultiplexer:

@@ -63,6 +63,8 @@ class Gemini(Importer):
             messages = [m for m in document["messages"] if isinstance(m, dict)]
         else:
             about, messages = _gather(source, report)
+            if not about and not messages:
+                return
         track = Track(report, string(about.get("sessionId")) or source.name_session())
         yield from track.start(
             when(about.get("startTime")),

@@ -68,7 +68,8 @@ def first_records(opening: list[bytes], name: str, ended: bool) -> list[Any] | N
     if len(lines) == 1 and ended and lines_by_name(name):
         return []
     objects = sum(isinstance(v, dict) for v in values)
-    return values if objects > 1 and objects >= len(lines) // 2 else None
+    enough = objects if lines_by_name(name) else objects > 1
+    return values if enough and objects >= len(lines) // 2 else None
 
 
 def documents_in(text: str) -> list[Any]:

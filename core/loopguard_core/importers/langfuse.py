@@ -53,7 +53,7 @@ def _traces(record: object) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]
     if isinstance(record, list):
         if record and all(_is_observation(obj(r)) for r in record[:5]):
             return [({}, [r for r in record if isinstance(r, dict)])]
-        return [t for r in record for t in _traces(r)]
+        return [t for r in record if isinstance(r, dict) for t in _traces(r)]
     whole = obj(record)
     observations = [o for o in array(whole.get("observations")) if isinstance(o, dict)]
     if observations:

@@ -279,7 +279,10 @@ class _Reader:
         code = _exit_code(observation, observation)
         content = observation.get("content", observation.get("output"))
         failed = observation.get("is_error") is True or code not in (None, 0, -1)
-        texts = [{"text": b["text"]} if obj(b).get("type") == "text" else b for b in array(content)]
+        texts = [
+            {"text": string(b.get("text"))} if obj(b).get("type") == "text" else b
+            for b in array(content)
+        ]
         yield from self.track.end(
             call, "error" if failed else "ok", ts=ts, result=result_of(texts or content)
         )

@@ -95,7 +95,7 @@ class OTel(Importer):
 
 def _raw_spans(record: object) -> list[dict[str, Any]]:
     if isinstance(record, list):
-        return [s for r in record for s in _raw_spans(r)]
+        return [s for r in record if isinstance(r, dict) for s in _raw_spans(r)]
     whole = obj(record)
     if "resourceSpans" in whole:
         scopes = [

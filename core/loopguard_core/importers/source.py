@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _HEAD_LINES = 20
 _HEAD_BYTES = 262_144
+#: so many lines are looked at however long they are: one huge record says little of a format
+_HEAD_LEAST = 4
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -176,7 +178,7 @@ class Source:
     def _look(self) -> Head:
         name = self._name
         first = self._next()
-        while first and not first.strip():
+        while first and not first.strip(b"\0 \t\r\n"):
             self._lines.append(first)
             first = self._next()
         if not first:
@@ -194,7 +196,7 @@ class Source:
             raise Unreadable(f"{self.place}: binary data, not a transcript")
         self._lines.append(first)
         read = len(first)
-        while read < _HEAD_BYTES and len(self._lines) < _HEAD_LINES:
+        while len(self._lines) < (_HEAD_LINES if read < _HEAD_BYTES else _HEAD_LEAST):
             line = self._next()
             if not line:
                 self._ended = True
