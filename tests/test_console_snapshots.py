@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 import console_scene
+from loopguard_console.screens.main import MainScreen
+from loopguard_console.widgets.pane import Pane
 
 Compare = Callable[..., bool]
 SIZES = [(80, 24), (120, 40)]
@@ -20,6 +24,24 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", 0.0)
 
 
+def after(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Press *keys*, then wait until everything has been drawn."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await drawn(pilot)
+        await pilot.press(*keys)
+        await drawn(pilot)
+
+    async def drawn(pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        main = next(s for s in pilot.app.screen_stack if isinstance(s, MainScreen))
+        while main._pause is not None or not main.query_one("#card", Pane).is_attached:
+            await asyncio.sleep(0.01)
+        await pilot.pause()
+
+    return run
+
+
 def app(theme: str = "") -> Any:
     made = console_scene.live()
     made._start_theme = theme
@@ -28,36 +50,36 @@ def app(theme: str = "") -> Any:
 
 @sized
 def test_live(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert snap_compare(app(), terminal_size=size)
+    assert snap_compare(app(), terminal_size=size, run_before=after())
 
 
 @sized
 def test_inbox(snap_compare: Compare, size: tuple[int, int]) -> None:
-    assert snap_compare(app(), terminal_size=size, press=["i", "j"])
+    assert snap_compare(app(), terminal_size=size, run_before=after("i", "j"))
 
 
 def test_live_light(snap_compare: Compare) -> None:
-    assert snap_compare(app("loopguard-light"), terminal_size=(120, 40))
+    assert snap_compare(app("loopguard-light"), terminal_size=(120, 40), run_before=after())
 
 
 def test_smallest(snap_compare: Compare) -> None:
-    assert snap_compare(app(), terminal_size=(60, 16))
+    assert snap_compare(app(), terminal_size=(60, 16), run_before=after())
 
 
 def test_nothing_yet(snap_compare: Compare) -> None:
-    assert snap_compare(console_scene.live(empty=True), terminal_size=(80, 24))
+    assert snap_compare(console_scene.live(empty=True), terminal_size=(80, 24), run_before=after())
 
 
 def test_replay(snap_compare: Compare) -> None:
     from test_console_replay import recording
 
-    assert snap_compare(recording(), terminal_size=(120, 40), press=["e", "e"])
+    assert snap_compare(recording(), terminal_size=(120, 40), run_before=after("e", "e"))
 
 
 def test_override_dialog(snap_compare: Compare) -> None:
     made = console_scene.live(console_scene.Nobody())
-    assert snap_compare(made, terminal_size=(80, 24), press=["o"])
+    assert snap_compare(made, terminal_size=(80, 24), run_before=after("o"))
 
 
 def test_help(snap_compare: Compare) -> None:
-    assert snap_compare(app(), terminal_size=(80, 24), press=["question_mark"])
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=after("question_mark"))

@@ -1,26 +1,24 @@
 """The inspector's text: what a call is, why the guard stepped in, what each key will do.
 
-The only place where ``Content`` is built from foreign text; nothing here is read as markup.
+All foreign text passes ``safe``; nothing is read as markup. See also ``facts`` and ``payloads``.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
-import textwrap
 from dataclasses import dataclass
 
 from textual.content import Content
 
+from loopguard_console.facts import TIER_WORDS, fact, facts, next_time, of_limit
 from loopguard_console.marks import OUTCOMES
+from loopguard_console.payloads import payload, payloads
 from loopguard_console.render import (
-    collapse_frames,
     cut,
     pretty,
     preview,
     safe,
     signature_label,
-    size,
     span,
 )
 from loopguard_console.view import View
@@ -28,16 +26,8 @@ from loopguard_core.calls import Row
 from loopguard_core.store.contract import Request
 from loopguard_core.verdict import Tier, Verdict
 
-#: Characters of a payload that are laid out; the rest is for the pager.
-SHOWN = 4_000
 TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
 _TIER_COLOURS = ("$dim", "$text-warning", "$text-error", "$text-error")
-TIER_WORDS = (
-    "allowed",
-    "warned: the call ran, advice was appended to its result",
-    "blocked: the call does not run unless you let it",
-    "halted: every further call of this turn is refused",
-)
 #: What stops a call beside its verdict (a ruling's cause): its title, and the sentence in general.
 STOPS = {
     "latch": ("THE TURN IS HALTED", "A call before this one halted the turn."),
@@ -67,9 +57,9 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
         _title(view, row, width, _state(row, asking), low=low),
         _headline(view, row, verdict, width, low=low),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
-        _facts(view, row, verdict, width),
+        facts(view, row, verdict, width),
         _other(view.recording.foreign(view.cursor), width),
-        _payloads(view, row),
+        payloads(view, row),
     ]
     shown = [part for part in parts if part.plain]
     return Content("\n" if low else "\n\n").join(shown)
@@ -104,20 +94,13 @@ def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low:
     tier = verdict.tier
     titles = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
     said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
-    count = f" {_of(verdict.count, verdict.threshold)}" if verdict.threshold else ""
+    count = f" {of_limit(verdict.count, verdict.threshold)}" if verdict.threshold else ""
     pill = (f" {tier.word.upper()}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
     if low:
         return Content.assemble(pill, (f" {said}", TIER_STYLES[tier]))
     return Content.assemble(
         (f"{titles[tier]}  ", "bold $text-primary"), pill, "\n", (said, TIER_STYLES[tier])
     )
-
-
-def _of(count: object, threshold: object) -> str:
-    """A count against the threshold that fired."""
-    if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
-        return str(count)
-    return f"{count} of {threshold}" if count <= threshold else f"{count}, limit {threshold}"
 
 
 def _stopped(view: View, row: Row, *, low: bool) -> Content:
@@ -143,29 +126,8 @@ def _calm(view: View, row: Row) -> Content:
         if row.count > 1
         else "Nothing to object to: not seen in the calls before."
     )
-    return Content.assemble((where, "$dim"))
-
-
-def _facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
-    if verdict is None or verdict.tier is Tier.ALLOW:
-        return Content("")
-    recording = view.recording
-    room = max(10, width - 11)
-    next_tier = _next(view, verdict)
-    count = _of(verdict.count, verdict.threshold)
-    facts: list[tuple[str, str]] = [
-        ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
-        ("repeated", _repeated(view, row)),
-        ("count", f"{count}{next_tier}" if verdict.count else ""),
-        ("detector", " · ".join(p for p in (verdict.detector, verdict.policy) if p)),
-        ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
-        ("traits", ", ".join(verdict.traits)),
-        ("from", verdict.source),
-        ("told", verdict.reason),
-    ]
-    lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
-    lines += [_fact(name, value, room) for name, value in facts if value]
-    return Content("\n").join(lines)
+    ahead = f"\nThe next identical call {next_time(view)}." if row.count > 1 else ""
+    return Content.assemble((where + ahead, "$dim"))
 
 
 def _other(verdict: Verdict | None, width: int) -> Content:
@@ -175,43 +137,8 @@ def _other(verdict: Verdict | None, width: int) -> Content:
     said = f"{verdict.tier.word}: {verdict.reason}" if verdict.reason else verdict.tier.word
     head = Content.assemble(("ANOTHER GUARD", "bold $text-primary"))
     return Content("\n").join(
-        [head, _fact(verdict.source or verdict.policy, said, max(10, width - 11))]
+        [head, fact(verdict.source or verdict.policy, said, max(10, width - 11))]
     )
-
-
-def _fact(name: str, value: str, room: int) -> Content:
-    text = f"\n{' ' * 11}".join(textwrap.wrap(safe(value), room)[:8])
-    return Content.assemble((f" {name:<10}", "$dim"), text)
-
-
-def _next(view: View, verdict: Verdict) -> str:
-    for count in view.guard.counts():
-        if count.key == verdict.signature and count.next is not None:
-            tier, at = count.next
-            return f", {tier.word} at {at}"
-    return ""
-
-
-def _repeated(view: View, row: Row) -> str:
-    """What came again: how often, since when, and whether the answer was the same."""
-    recording = view.recording
-    first = recording.first_of_streak(view.cursor)
-    times = sum(1 for k in recording.keys[first : view.cursor + 1] if k == row.key)
-    if times < 2:
-        return "not these arguments; see the counters below"
-    words = [f"{times} identical calls since #{first + 1}"]
-    began = recording.row(first).ts
-    if began is not None and row.ts is not None and row.ts > began:
-        words.append(f"in {span(row.ts - began)}")
-    before = recording.repeats_before(view.cursor)
-    if before is not None and row.outcome in ("ok", "error"):
-        one, other = recording.result(before), recording.result(view.cursor)
-        words.append(
-            f"identical answer ({size(len(pretty(one)))} characters)"
-            if one == other
-            else "the answers differ"
-        )
-    return ", ".join(words)
 
 
 #: Key, name, and what it will do in few words and in more.
@@ -298,7 +225,7 @@ def request_card(
     verdict = request.verdict
     tier = Tier(request.tier)
     detector = " · ".join(str(verdict[k]) for k in ("detector", "policy") if verdict.get(k))
-    count = _of(verdict.get("count"), verdict.get("threshold")) if verdict.get("count") else ""
+    count = of_limit(verdict.get("count"), verdict.get("threshold")) if verdict.get("count") else ""
     reason = str(verdict.get("reason") or "")
     facts = [
         ("count", count),
@@ -312,8 +239,8 @@ def request_card(
         Content.assemble((signature_label(request.tool, request.args, width), "bold")),
         Content.assemble((safe(_sentence(reason)) or TIER_WORDS[tier], TIER_STYLES[tier])),
         _choices(asking, width, low=height < 12),
-        Content("\n").join([_fact(name, value, room) for name, value in facts if value]),
-        _payload("ARGUMENTS", pretty(request.args)),
+        Content("\n").join([fact(name, value, room) for name, value in facts if value]),
+        payload("ARGUMENTS", pretty(request.args)),
     ]
     return Content("\n" if low else "\n\n").join(parts)
 
@@ -341,48 +268,3 @@ def _past(view: View, row: Row) -> Content:
             )
         )
     return Content("")
-
-
-def _payloads(view: View, row: Row) -> Content:
-    recording = view.recording
-    args = pretty(recording.args(view.cursor))
-    parts = [_payload("ARGUMENTS", args)]
-    if row.outcome != "running":
-        result = recording.result(view.cursor)
-        text = "" if result is None else collapse_frames(pretty(result))
-        parts.append(_payload("RESULT", text))
-        before = recording.repeats_before(view.cursor)
-        if before is not None and result is not None:
-            parts.append(_changes(recording.result(before), result, before + 1))
-    return Content("\n").join([part for part in parts if part.plain])
-
-
-def _payload(title: str, text: str) -> Content:
-    shown = safe(text[:SHOWN], lines=True)
-    more = len(text) - SHOWN
-    return Content.assemble(
-        (title, "bold $text-primary"),
-        (f"  {size(len(text))} characters\n", "$dim"),
-        (shown or "(empty)", "" if shown else "$dim"),
-        (f"\n… {size(more)} more; v shows all of it" if more > 0 else "", "$text-warning"),
-        "\n",
-    )
-
-
-def _changes(before: object, after: object, number: int) -> Content:
-    """What differs from the answer to the same call before, at most a few lines."""
-    one, other = pretty(before)[:SHOWN], pretty(after)[:SHOWN]
-    if one == other:
-        return Content.assemble((f"the same answer as call {number}\n", "$dim"))
-    diff = [
-        line
-        for line in difflib.unified_diff(one.splitlines(), other.splitlines(), lineterm="", n=0)
-        if not line.startswith(("---", "+++", "@@"))
-    ][:12]
-    styles = {"-": "$text-error", "+": "$text-success"}
-    lines = [
-        Content.assemble((safe(line, lines=False)[:300], styles.get(line[:1], ""))) for line in diff
-    ]
-    return Content.assemble((f"CHANGED SINCE CALL {number}\n", "bold $text-primary")).append(
-        Content("\n").join(lines).append("\n")
-    )

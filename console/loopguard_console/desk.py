@@ -148,6 +148,19 @@ class Desk:
             ),
         )
 
+    def worst_of(self, session: str) -> int:
+        """The worst tier of a session and all below it."""
+        worst, names = 0, {session}
+        more = True
+        while more:
+            found = {s.session for s in self.sessions if s.parent in names} - names
+            names |= found
+            more = bool(found)
+        for known in self.sessions:
+            if known.session in names:
+                worst = max(worst, known.worst)
+        return worst
+
     def request(self, name: str) -> Request | None:
         """A waiting request by its id."""
         return next((r for r in self.waiting if r.request == name), None)

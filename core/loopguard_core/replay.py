@@ -441,6 +441,31 @@ class Recording:
                 return at
         return None
 
+    def like_before(self, index: int) -> int | None:
+        """The call before *index* that the policy holds for the same, None within 10,000 calls.
+
+        Its arguments may differ in what the policy ignores.
+        """
+        signature = self._sig[index]
+        if not self._signatures[signature]:
+            return self.repeats_before(index)
+        for at in range(index - 1, max(-1, index - 10_001), -1):
+            if self._sig[at] == signature:
+                return at
+        return None
+
+    def first_failure_like(self, index: int) -> int | None:
+        """The first failure of this tool in the turn of call *index*, up to that call; None for none."""
+        tool, turn = self.tools[self.keys[index]], self.turn_at(index)
+        begin = self._turn_rows[turn - 1] if turn else 0
+        error = STATES.index("error")
+        at = self.outcomes.find(error, max(begin, index - 10_000), index + 1)
+        while at >= 0:
+            if self.tools[self.keys[at]] == tool:
+                return at
+            at = self.outcomes.find(error, at + 1, index + 1)
+        return None
+
 
 def _recorded(event: Event, name: str = "verdict") -> Verdict | None:
     stored = event.data.get(name)

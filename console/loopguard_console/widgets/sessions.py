@@ -64,7 +64,8 @@ class SessionList(VirtualList):
             words = f" {state}" if state in ("lost", "ended", "quiet") else ""
             tail = [Segment(words, self.style("p-error" if state == "lost" else "p-dim"))]
         tail.append(Segment(pad(size(session.calls), 5, right=True) + " ", self.style("p-dim")))
-        tail.append(Segment(f" {tier_letter(session.worst)} ", self.style(PILLS[session.worst])))
+        worst = self.desk.worst_of(session.session) if self.desk is not None else session.worst
+        tail.append(Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])))
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
         return [
             *head,

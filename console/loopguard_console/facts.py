@@ -1,0 +1,129 @@
+"""Facts of the card about one call: count, detector, what repeated, what was ignored, the first error."""
+
+from __future__ import annotations
+
+import textwrap
+
+from textual.content import Content
+
+from loopguard_console.render import pretty, safe, signature_label, size, span
+from loopguard_console.view import View
+from loopguard_core.calls import Row
+from loopguard_core.events import Event
+from loopguard_core.verdict import Tier, Verdict
+
+TIER_WORDS = (
+    "allowed",
+    "warned: the call ran, advice was appended to its result",
+    "blocked: the call does not run unless you let it",
+    "halted: every further call of this turn is refused",
+)
+
+
+def of_limit(count: object, threshold: object) -> str:
+    """A count against the threshold that fired."""
+    if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
+        return str(count)
+    return f"{count} of {threshold}" if count <= threshold else f"{count}, limit {threshold}"
+
+
+def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
+    if verdict is None or verdict.tier is Tier.ALLOW:
+        return Content("")
+    recording = view.recording
+    room = max(10, width - 11)
+    next_tier = _next(view, verdict)
+    count = of_limit(verdict.count, verdict.threshold)
+    facts: list[tuple[str, str]] = [
+        ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
+        ("repeated", _repeated(view, row)),
+        ("count", f"{count}{next_tier}" if verdict.count else ""),
+        ("detector", " · ".join(p for p in (verdict.detector, verdict.policy) if p)),
+        ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
+        ("ignored", _ignored(view)),
+        ("1st error", _first_error(view)),
+        ("next time", next_time(view)),
+        ("traits", ", ".join(verdict.traits)),
+        ("from", verdict.source),
+        ("told", verdict.reason),
+    ]
+    lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
+    lines += [fact(name, value, room) for name, value in facts if value]
+    return Content("\n").join(lines)
+
+
+def _ignored(view: View) -> str:
+    """Fields in which the last call that counts as the same was different."""
+    recording = view.recording
+    before = recording.like_before(view.cursor)
+    if before is None:
+        return ""
+    one, other = recording.args(before), recording.args(view.cursor)
+    if one == other or not isinstance(one, dict) or not isinstance(other, dict):
+        return ""
+    fields = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return f"differences in {', '.join(map(str, fields))} (call {before + 1} counts as the same)"
+
+
+def _first_error(view: View) -> str:
+    """Where this tool first failed in the turn, and with what."""
+    at = view.recording.first_failure_like(view.cursor)
+    if at is None:
+        return ""
+    text = pretty(view.recording.result(at)).strip().split("\n", 1)[0]
+    return f"call {at + 1}: {text[:200]}"
+
+
+def next_time(view: View) -> str:
+    """What an identical call would meet if it came right after the cursor."""
+    start = view.recording.events_of(view.cursor)[0]
+    if start is None:
+        return ""
+    data = {k: v for k, v in start.data.items() if k != "verdict"} | {
+        "call": "the next",
+        "message": "",
+    }
+    ruling = view.guard.rule(Event("call_start", start.session, ts=start.ts, data=data))
+    if ruling.cause == "grant":
+        return "runs under an override"
+    return {
+        Tier.ALLOW: "runs",
+        Tier.WARN: "runs, with advice",
+        Tier.BLOCK: "is blocked",
+        Tier.HALT: "is halted",
+    }[ruling.tier]
+
+
+def fact(name: str, value: str, room: int) -> Content:
+    text = f"\n{' ' * 11}".join(textwrap.wrap(safe(value), room)[:8])
+    return Content.assemble((f" {name:<10}", "$dim"), text)
+
+
+def _next(view: View, verdict: Verdict) -> str:
+    for count in view.guard.counts():
+        if count.key == verdict.signature and count.next is not None:
+            tier, at = count.next
+            return f", {tier.word} at {at}"
+    return ""
+
+
+def _repeated(view: View, row: Row) -> str:
+    """What came again: how often, since when, and whether the answer was the same."""
+    recording = view.recording
+    first = recording.first_of_streak(view.cursor)
+    times = sum(1 for k in recording.keys[first : view.cursor + 1] if k == row.key)
+    if times < 2:
+        return "not these arguments; see the counters below"
+    words = [f"{times} identical calls since #{first + 1}"]
+    began = recording.row(first).ts
+    if began is not None and row.ts is not None and row.ts > began:
+        words.append(f"in {span(row.ts - began)}")
+    before = recording.repeats_before(view.cursor)
+    if before is not None and row.outcome in ("ok", "error"):
+        one, other = recording.result(before), recording.result(view.cursor)
+        words.append(
+            f"identical answer ({size(len(pretty(one)))} characters)"
+            if one == other
+            else "the answers differ"
+        )
+    return ", ".join(words)
