@@ -2,13 +2,14 @@
 
 Run as a script: ``mcp_server.py LOG``. The tools: ``echo`` answers with its arguments, ``slow`` answers
 when ``release`` is called, ``fail`` with an error result, ``wrong`` with a protocol error, ``ask`` asks for
-input once, ``task`` goes on as a task, ``die`` ends the process. The method ``say`` writes lines as given.
+input once, ``task`` goes on as a task, ``shout`` says much and ends, ``leave`` ends and leaves a process behind, ``die`` ends the process. The method ``say`` writes lines as given.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,13 @@ def call(id: Any, name: str, params: dict[str, Any], slow: list[Any]) -> None:
             respond(id, result=asked)
     elif name == "task":
         respond(id, result={"task": {"taskId": "t1", "status": "working"}})
+    elif name == "shout":
+        respond(id, result=text("x" * 3_000_000))
+        sys.exit(0)
+    elif name == "leave":  # what it started keeps its output open
+        subprocess.Popen(["sleep", "20"], stderr=subprocess.DEVNULL)
+        respond(id, result=text("bye"))
+        os._exit(0)
     elif name == "die":
         sys.exit(7)
 

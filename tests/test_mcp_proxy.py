@@ -231,6 +231,21 @@ def test_a_server_that_dies_ends_it_with_its_code(tmp_path: Path) -> None:
     assert client.events()[-1].data["reason"] == "the server ended"
 
 
+def test_what_a_server_says_last_reaches_a_slow_client(tmp_path: Path) -> None:
+    with Client(tmp_path) as client:
+        client.request("tools/call", name="shout", arguments={})
+        time.sleep(2.5)
+        assert len(client.message()["result"]["content"][0]["text"]) == 3_000_000
+        assert client.end()[0] == 0
+
+
+def test_a_process_that_a_server_leaves_behind_keeps_nobody_waiting(tmp_path: Path) -> None:
+    with Client(tmp_path) as client:
+        assert client.call("leave")["content"][0]["text"] == "bye"
+        assert client.process.wait(20) == 0
+    assert [e.data["outcome"] for e in client.events("call_end")] == ["ok"]
+
+
 def test_a_client_that_leaves_ends_it_also_while_a_call_waits(tmp_path: Path) -> None:
     with Client(tmp_path, config=ASK) as client:
         client.call("echo")

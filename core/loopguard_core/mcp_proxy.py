@@ -103,7 +103,8 @@ class Proxy:
         self._client = LineWriter(os.dup(1))
         self._server = LineWriter(server.stdin)
         down = asyncio.create_task(self._down(LineReader(0)))
-        up = asyncio.create_task(self._up(LineReader(server.stdout)))
+        reader = LineReader(server.stdout)
+        up = asyncio.create_task(self._up(reader))
         ends: set[asyncio.Future[Any]] = {down, up, server.gone, server.told}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         reason = "the server ended" if up.done() or server.gone.done() else "the client left"
@@ -112,11 +113,21 @@ class Proxy:
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
         self._server.close()
         code = await server.end()
-        await asyncio.wait({up}, timeout=_DRAIN)
+        await self._drain(up, reader)
         self._close(reason)
         for end in ends:
             end.cancel()
         return code
+
+    async def _drain(self, up: asyncio.Task[None], reader: LineReader) -> None:
+        """Pass on what the server said last, however slowly the client takes it.
+
+        The end of it does not show where a process that the server started still holds its output.
+        """
+        taken = -1
+        while not up.done() and (self._client.pending or reader.taken != taken):
+            taken = reader.taken
+            await asyncio.wait({up}, timeout=_DRAIN)
 
     def _session(self) -> LiveSession:
         if self._live is None:

@@ -28,6 +28,8 @@ class LineReader:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        #: how many bytes were taken
+        self.taken = 0
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue(_AHEAD)
         threading.Thread(target=self._read, name=f"loopguard-read-{fd}", daemon=True).start()
@@ -49,6 +51,7 @@ class LineReader:
         """Each line until the end of the input."""
         parts: list[bytes] = []
         while chunk := await self._chunks.get():
+            self.taken += len(chunk)
             *ended, rest = chunk.split(b"\n")
             for line in ended:
                 yield b"".join([*parts, line, b"\n"])
@@ -64,6 +67,8 @@ class LineWriter:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        #: how many writes are not finished
+        self.pending = 0
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = (
             queue.SimpleQueue()
@@ -74,7 +79,11 @@ class LineWriter:
         """Write all of *data*. Raises ``OSError`` where nobody reads any more."""
         done: asyncio.Future[None] = self._loop.create_future()
         self._jobs.put((data, done))
-        await done
+        self.pending += 1
+        try:
+            await done
+        finally:
+            self.pending -= 1
 
     def close(self) -> None:
         """Close the descriptor once everything is written."""
