@@ -108,3 +108,13 @@ def test_a_subagent_is_a_session_with_a_parent(opencode: str, tmp_path: Path) ->
     assert [s.calls for s in children] == [2], agent.output
     turns = [e.type for e in agent.bench.events(children[0].parent)]
     assert turns.count("user_message") == 1
+
+
+def test_trap_3_a_hook_that_cannot_be_started_refuses(opencode: str, tmp_path: Path) -> None:
+    agent = OpenCode(opencode, tmp_path)
+    plugin = agent.bench.project / ".opencode" / "plugin" / "loopguard.js"
+    broken = plugin.read_text(encoding="utf-8").replace("hook_launcher.py", "gone.py")
+    plugin.write_text(broken, encoding="utf-8")
+    with OpenAIServer(repeat(LOOK, 1)) as model:
+        got = agent.say(model, "please read the file")
+    assert "No such file" not in got[1].latest and "not run" in got[1].latest

@@ -20,7 +20,7 @@ class OpenCodeInstaller(Installer):
     agent = "opencode"
     hints = (
         "opencode loads its plugins at the start: start it again.",
-        "opencode lets a call run when the hook fails.",
+        "If the hook cannot be started, its calls are refused.",
     )
 
     def install(self, place: Place) -> list[Change]:

@@ -3,18 +3,24 @@ import { spawn } from "node:child_process"
 
 const HOOK = /*HOOK*/ []
 
-// One process of our hook for one event; no answer means that the call runs as it is.
+// One process of our hook for one event. No answer means that the call runs as it is; where the hook
+// itself fails, a call that is about to run is refused.
+const FAILED = {
+  deny: "[loopguard] This call was not run: the loop guard could not be started. Tell the user.",
+  notice: `loopguard: the hook cannot be started: ${HOOK[0]}`,
+}
 const ask = (event, data) =>
   new Promise((resolve) => {
     let out = ""
+    const failed = event === "before" ? FAILED : {}
     const hook = spawn(HOOK[0], [...HOOK.slice(1), "--event", event], { stdio: ["pipe", "pipe", "ignore"] })
-    hook.on("error", () => resolve({}))
+    hook.on("error", () => resolve(failed))
     hook.stdout.on("data", (data) => (out += data))
-    hook.on("close", () => {
+    hook.on("close", (code) => {
       try {
-        resolve(out.trim() ? JSON.parse(out) : {})
+        resolve(code !== 0 ? failed : out.trim() ? JSON.parse(out) : {})
       } catch {
-        resolve({})
+        resolve(failed)
       }
     })
     hook.stdin.on("error", () => {})
