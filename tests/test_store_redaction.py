@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from loopguard_core.events import Event, dump
 from loopguard_core.redact import MARK, Redaction, Redactor
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.paths import key_file
+from loopguard_core.store.paths import key_file, machine_key
 from loopguard_core.store.sqlite import open_store
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7Zq\n{}\n-----END RSA PRIVATE KEY-----"
@@ -196,6 +197,22 @@ def test_the_key_is_made_once_and_belongs_to_its_owner_alone(tmp_path: Path) -> 
     key.write_bytes(b"short")
     with pytest.raises(StoreError, match="damaged"):
         open_store(place)
+
+
+def test_many_that_make_the_key_at_once_have_the_same_one(tmp_path: Path) -> None:
+    for n in range(20):
+        place = str(tmp_path / f"{n}" / "events.db")
+        keys: list[bytes] = []
+        threads = [
+            threading.Thread(target=lambda p=place, k=keys: k.append(machine_key(p)))  # type: ignore[misc]
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(keys) == 8 and len(set(keys)) == 1
+        assert [f.name for f in Path(place).parent.iterdir()] == ["machine.key"]
 
 
 def test_a_large_result_is_redacted_also_where_it_is_cut(tmp_path: Path) -> None:

@@ -330,11 +330,10 @@ class Link:
 
     def _check_kind(self, db: sqlite3.Connection) -> None:
         version = self._run("PRAGMA user_version", ()).fetchall()[0][0]
-        kind = db.execute("PRAGMA application_id").fetchone()[0]
-        ours = kind == schema.APPLICATION_ID
-        if not ours and (
-            version or kind or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        ):
+        foreign = not _is_ours(db) and (
+            version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        )
+        if foreign and not _is_ours(db):  # looked at again: it may just have been made
             self._drop()
             raise StoreError(
                 f"{self.path} is a SQLite database of another program, not an event store; "
@@ -473,6 +472,11 @@ def _anchor(path: str, file: FileId) -> int:
         return anchor
     os.close(anchor)
     return -1
+
+
+def _is_ours(db: sqlite3.Connection) -> bool:
+    kind: int = db.execute("PRAGMA application_id").fetchone()[0]
+    return kind == schema.APPLICATION_ID
 
 
 def _connect(place: str, uri: bool = False) -> sqlite3.Connection:

@@ -154,9 +154,9 @@ def _read_key(path: str) -> bytes | None:
 
 
 def _make_key(path: str) -> bytes:
-    made = f"{path}.{os.getpid()}"
+    made = f"{path}.{os.urandom(6).hex()}"
     try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.write(handle, os.urandom(KEY_BYTES))
         finally:
