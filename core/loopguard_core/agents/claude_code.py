@@ -103,7 +103,8 @@ class ClaudeCode(Adapter):
                 heard.kind = NOTHING
         elif kind == SETTLED:
             calls = data.get("tool_calls")
-            heard.settled = [_settled(c) for c in calls or () if isinstance(c, dict)]
+            listed = calls if isinstance(calls, list) else []
+            heard.settled = [_settled(c) for c in listed if isinstance(c, dict)]
         return heard
 
     def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
@@ -144,7 +145,7 @@ def _result(heard: Heard, data: Mapping[str, Any]) -> None:
     else:
         heard.result = plain(data.get("tool_response"))
     took = data.get("duration_ms")
-    if isinstance(took, (int, float)) and not isinstance(took, bool):
+    if isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < 1e12:
         heard.duration = took / 1000
 
 
