@@ -31,7 +31,7 @@ class Chain(VirtualList):
         top, total = round(self.scroll_offset.y), self.count()
         if view is not None and total:
             first = view.line(min(top, total - 1)).first
-            last = view.line(min(top + self.size.height, total) - 1).last
+            last = view.line(max(0, min(top + self.size.height, total) - 1)).last
             view.recording.prefetch(first, min(last, len(view.recording) - 1))
 
     def count(self) -> int:

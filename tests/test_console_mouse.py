@@ -1,0 +1,78 @@
+"""The mouse: lines, the transport, and the keys in the last line."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import console_scene
+from console_scene import Nobody
+from loopguard_console.app import Arrived
+from loopguard_console.feed import Batch
+from loopguard_console.screens.help import Help
+from test_console_replay import recording
+
+
+def test_a_click_selects_seeks_and_presses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", 0.0)
+
+    async def replay() -> None:
+        app = recording()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            view = app.desk.view
+            assert view is not None
+            await pilot.click("#chain", offset=(10, 2))
+            await pilot.pause()
+            assert view.cursor == 1
+            await pilot.click("#transport", offset=(60, 0))
+            await pilot.pause()
+            assert view.cursor > 3
+            while "help" not in str(app.screen.query_one("#keys").render()):
+                await pilot.pause(0.02)
+            where = str(app.screen.query_one("#keys").render()).index("help")
+            await pilot.click("#keys", offset=(where, 0))
+            await pilot.pause()
+            assert isinstance(app.screen, Help)
+
+    async def live() -> None:
+        nobody = Nobody()
+        app = console_scene.live(nobody)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.click("#inbox", offset=(8, 0))
+            await pilot.pause()
+            assert app.desk.current == "b07d11e4"
+            await pilot.click("#sessions", offset=(8, 0))
+            await pilot.pause()
+            while "approve" not in str(app.screen.query_one("#keys").render()):
+                await pilot.pause(0.02)
+            where = str(app.screen.query_one("#keys").render()).index("approve")
+            await pilot.click("#keys", offset=(where, 0))
+            await app.workers.wait_for_complete()
+            assert len(nobody.said) == 1
+
+    asyncio.run(replay())
+    asyncio.run(live())
+
+
+def test_a_store_that_is_emptied_while_it_is_watched_leaves_the_console_standing() -> None:
+    async def run() -> None:
+        app = console_scene.live()
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.pause()
+            app.post_message(Arrived(console_scene.batch()))
+            while not app.screen.query_one("#welcome").display:
+                await pilot.pause(0.02)
+            one, waits = console_scene.research()
+            app.post_message(Arrived(console_scene.batch(one, waiting=(waits,))))
+            while app.screen.query_one("#welcome").display:
+                await pilot.pause(0.02)
+            app.post_message(
+                Arrived(Batch(console_scene.NOW, error="the store is locked [/]\x1b[2J"))
+            )
+            while "locked [/]\\x1b[2J" not in str(app.screen.query_one("#status").render()):
+                await pilot.pause(0.02)
+
+    asyncio.run(run())
