@@ -166,6 +166,31 @@ def test_a_program_of_ones_own_is_started_as_it_is(terminal: Terminal) -> None:
     assert terminal.store.is_file(), "the console can be opened on the store"
 
 
+def test_the_agent_has_the_terminal_and_the_process_to_itself(terminal: Terminal) -> None:
+    program = terminal.bin / "mine"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, sys\n"
+        "print(os.getpid(), all(map(os.isatty, (0, 1, 2))), input())\nos.kill(os.getpid(), 15)\n"
+    )
+    ours, theirs = os.openpty()
+    env = environment(HOME=str(terminal.home), XDG_STATE_HOME=str(terminal.folder))
+    process = subprocess.Popen(
+        [*CONSOLE, "--store", str(terminal.store), "run", "--", str(program)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=env,
+        cwd=terminal.folder,
+    )
+    os.close(theirs)
+    os.write(ours, b"typed\n")
+    said = b""
+    while f"{process.pid} True typed".encode() not in said:
+        said += os.read(ours, 1_000)
+    assert process.wait(30) == -15, "it is the agent's own end"
+    os.close(ours)
+
+
 def test_an_agent_that_is_connected_for_good_is_not_connected_twice(terminal: Terminal) -> None:
     env = environment(HOME=str(terminal.home))
     argv = [*CONSOLE, "install", "claude-code", "--project"]

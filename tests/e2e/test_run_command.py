@@ -62,8 +62,8 @@ def test_claude_code(tmp_path: Path) -> None:
         argv = [claude, "--settings", own, "-p", "please read the file"]
         got = [r.latest for r in play(bench, model, "Bash", argv)]
     assert "[loopguard]" in got[2] and "No such file" in got[2]
-    assert "not run" in got[3] and len(got) == 4
-    assert bench.outcomes() == ["error", "error", "blocked", "blocked"]
+    assert "not run" in got[3]  # and the fourth ends the turn, from 2.1.332 on
+    assert bench.outcomes()[:4] == ["error", "error", "blocked", "blocked"]
 
 
 def test_codex_trusts_the_hook_of_this_run(tmp_path: Path) -> None:
