@@ -11,6 +11,7 @@ from commands import Done, command
 from importing import DATA
 
 COMMANDS = ("open", "stats", "judge", "compare")
+READERS = (*COMMANDS, "import")
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "unknown.json": b'{"something": "else"}',
         "cut.json": b'[{"role": "user", "content": "hel',
         "latin.txt": "Grüße".encode("latin-1"),
+        "random.jsonl": b'"M\xa4H\xe3\x07/p\x84m\n;\x14m\xfa\xbe\x81~\n' * 9,
         "cut.gz": gzip.compress(b'{"type":"call","tool":"x"}\n' * 99)[:20],
     }
     for name, content in made.items():
@@ -38,10 +40,11 @@ def one_line(done: Done) -> bool:
     return done.code == 2 and done.out == "" and done.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", READERS)
 def test_what_cannot_be_read_is_said(name: str, inputs: dict[str, Path], tmp_path: Path) -> None:
     for kind, path in inputs.items():
-        done = command(tmp_path / "none.db", name, str(path)) if name == "open" else None
+        stored = name in ("open", "import")
+        done = command(tmp_path / "none.db", name, str(path)) if stored else None
         done = done or command(None, name, str(path))
         if name == "open" and kind == "missing":
             assert done.code == 2
@@ -61,6 +64,17 @@ def test_a_transcript_cut_in_the_middle_is_read_as_far_as_it_goes(
     assert done.code in (0, 3)
     assert done.objects
     assert "cut" in done.err
+
+
+def test_a_file_without_one_readable_line_is_passed_over_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'"type\n"type\n')
+    (tmp_path / "ours.jsonl").write_bytes((DATA / "ours.jsonl").read_bytes())
+    for done in (
+        command(None, "stats", str(tmp_path), "--json"),
+        command(tmp_path / "e.db", "import", str(tmp_path), "--json"),
+    ):
+        assert done.code == 0 and done.objects
+        assert "skipped" in done.err and "a.jsonl:1: not JSON" in done.err
 
 
 def test_a_folder_says_what_it_passed_over(tmp_path: Path) -> None:

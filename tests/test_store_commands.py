@@ -193,3 +193,17 @@ def test_foreign_text_stays_text(store: Path, tmp_path: Path) -> None:
         done = command(store, *args)
         assert done.code == 0
         assert not set("\x1b\x07\u202e\x9b\x00") & set(done.out + done.err)
+
+
+def test_show_says_what_a_call_waits_for(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    same = '"session":"s","tool":"search","args":{"q":1}'
+    lines = [f'{{"type":"call",{same},"result":"r"}}'] * 2
+    lines.append(f'{{"type":"call_start","call":"c9",{same}}}')
+    lines.append(
+        '{"type":"request_opened","session":"s","request":"R7","call":"c9","tool":"search","tier":"block"}'
+    )
+    log.write_text("\n".join(lines) + "\n")
+    store = tmp_path / "e.db"
+    assert command(store, "import", str(log)).code == 0
+    assert "waits R7" in command(store, "show", "s").out

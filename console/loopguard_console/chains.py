@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from loopguard_console.guards import guard_of
@@ -49,6 +49,7 @@ def chain_lines(recording: Recording, first: int = 0, *, unfold: bool = False) -
     """The chain from call *first* on, one line a call or run; equal calls in a row fold."""
     marks = iter([m for m in recording.marks if m.event.type in _HUMAN and m.row >= first])
     mark = next(marks, None)
+    waits = {asked.row: asked.request for asked in recording.pending_at(recording.seq)}
     index = first
     while index < len(recording) or mark is not None:
         if mark is not None and mark.row <= index:
@@ -59,22 +60,23 @@ def chain_lines(recording: Recording, first: int = 0, *, unfold: bool = False) -
         end = index + 1
         while not unfold and end < stop and recording.keys[end] == recording.keys[index]:
             end += 1
-        yield _run(recording, index, end)
+        yield _run(recording, index, end, waits)
         index = end
 
 
-def _run(recording: Recording, first: int, end: int) -> str:
+def _run(recording: Recording, first: int, end: int, waits: Mapping[int, str]) -> str:
     rows = [recording.row(index) for index in range(first, end)]
     number = str(rows[0].number) if len(rows) == 1 else f"{rows[0].number}-{rows[-1].number}"
     call = f"{safe(rows[0].tool, 24) or '(no name)'}({preview(recording.args(first), 40)})"
     times = f"x{len(rows)}" if len(rows) > 1 else ""
-    outcomes = "/".join(dict.fromkeys(row.outcome for row in rows))
+    asked = [waits[index] for index in range(first, end) if index in waits]
+    stands = f"waits {asked[-1]}" if asked else "/".join(dict.fromkeys(r.outcome for r in rows))
     return "  ".join(
         (
             pad(number, 9, right=True),
             clock(rows[-1].ts),
             pad(f"{call} {times}".rstrip(), 58),
-            pad(outcomes, 10),
+            pad(safe(stands), 10),
             pad(span(rows[-1].duration), 6, right=True),
             _tiers(rows),
         )
@@ -92,7 +94,7 @@ def _tiers(rows: list[Row]) -> str:
 def _mark(event: Event) -> str:
     fields = _SAYS.get(event.type, ("text",))
     said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
-    return f"{_HUMAN[event.type]}{said}"
+    return f"{_HUMAN[event.type]}{said}".rstrip()
 
 
 def call_json(recording: Recording, index: int) -> dict[str, Any]:

@@ -48,7 +48,12 @@ def open_inputs(target: str, format_name: str = "") -> Iterator[Stream]:
         opened += 1
         with stream:
             yield stream
-            say_report(stream)
+            if not stream.report.nothing_read:
+                say_report(stream)
+            elif files is None:
+                raise Unreadable(stream.report.nothing_read)
+            else:
+                passed_over.append(stream.report.nothing_read)
     if not opened:
         raise Unreadable(f"{target}: no transcript in it ({len(passed_over)} files looked at)")
     for line in passed_over[:_SAID]:

@@ -85,6 +85,8 @@ def _measured(stream: Stream) -> Iterator[Event]:
 
 
 def _say(stream: Stream, result: Imported, as_json: bool) -> None:
+    if stream.report.nothing_read:
+        return  # the one who opens the files says so
     place = stream.source.place
     if as_json:
         emit(

@@ -89,6 +89,17 @@ class Report:
         """True where nothing was lost."""
         return not (self.bad_lines or self.cut or self.orphans or self.notes)
 
+    @property
+    def nothing_read(self) -> str:
+        """Where no line at all could be read: the first one's place and what is wrong with it.
+
+        A single line that its writer has not ended yet is only the beginning of a file.
+        """
+        if self.bad_lines <= self.cut or self.bad_lines < self.lines or not self.places:
+            return ""
+        number, why = self.places[0]
+        return f"{self.place}:{number}: {why}"
+
     def lines_for_people(self) -> list[str]:
         """What was skipped and where, one short line each; empty where nothing was lost."""
         out = list(self.notes)

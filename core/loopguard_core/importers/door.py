@@ -89,7 +89,11 @@ def open_recordings(
                 skipped.append(str(error))
             continue
         opened = True
-        yield from _of_stream(stream, skipped)
+        try:
+            yield from _of_stream(stream, skipped)
+        except Unreadable as error:
+            if skipped is not None:
+                skipped.append(str(error))
     if not opened:
         raise Unreadable(f"{path}: no transcript in it ({len(files)} files looked at)")
 
@@ -142,6 +146,8 @@ def _of_stream(stream: Stream, skipped: list[str] | None) -> Iterator[Recording]
     for recording in _Demultiplexer(stream).recordings():
         nothing = False
         yield recording
+    if nothing and stream.report.nothing_read:
+        raise Unreadable(stream.report.nothing_read)
     if nothing and skipped is not None:
         why = "; ".join(["no session in it yet", *stream.report.lines_for_people()])
         skipped.append(f"{stream.source.place}: {why}")
