@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -127,17 +128,24 @@ def test_a_human_answers_while_other_calls_go_on(tmp_path: Path) -> None:
         sidecar.run("1")
         sidecar.run("2")
         sidecar.send({"type": "call_start", "call": "3", "tool": "search", "args": {}})
-        store = open_store(str(sidecar.place))
-        request = pending(store).request
+        request = pending(open_store(str(sidecar.place))).request
         assert sidecar.start("4", "other")["call"] == "4"
-        refused = command(sidecar.place, "approve", request)
-        assert "inside the guarded agent" in refused.err, "who starts the sidecar is the agent"
-        escape.modify(store, request, {"q": "else"}, by="ada")
+        done = command(sidecar.place, "modify", request, '{"q": "else"}')
+        assert done.code == 0, done.err
         ruling = sidecar.answer()
         assert (ruling["call"], ruling["run"], ruling["modified"]) == ("3", True, True)
         assert ruling["args"] == {"q": "else"}
         told = sidecar.ask({"type": "call_end", "call": "3", "result": "r"})["advice"]
         assert "human changed the arguments" in told
+
+
+def test_nobody_below_the_agent_decides(tmp_path: Path) -> None:
+    with Sidecar(tmp_path) as sidecar:
+        sidecar.ask({"type": "session_start", "session": "one", "pid": os.getpid()})
+        sidecar.run("1")
+        refused = command(sidecar.place, "halt", "one")
+        assert (refused.code, "inside the guarded agent" in refused.err) == (1, True)
+        sidecar.end()
 
 
 def test_a_human_halts_and_resumes_and_an_approval_lets_one_call_through(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ class Sidecar:
             agent=agent,
             cwd=cwd,
             parent=event.text("parent") or os.environ.get(ENVIRONMENT, ""),
-            pid=pid or os.getppid(),
+            pid=pid or os.getpid(),
         )
         opened = self._open[live.session] = _Open(live)
         return opened
