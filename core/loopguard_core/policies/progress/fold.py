@@ -64,7 +64,12 @@ class Progress(Policy):
                     return verdict
         own = self._limits(call.tool) if self._per_tool else self.limits
         return Verdict(
-            Tier.ALLOW, "progress", signature=signature, count=count, threshold=own.block_at
+            Tier.ALLOW,
+            "progress",
+            signature=signature,
+            count=count,
+            threshold=own.block_at,
+            traits=reasons.traits(record),
         )
 
     def start(self, call: Call) -> None:
@@ -134,7 +139,13 @@ class Progress(Policy):
         elif judged != news.CLEAR:
             self._book(request, agent, asked, started[1], judged)
             return self._after(request, agent, asked, judged)
-        return Verdict(Tier.ALLOW, self.name, signature=asked.signature, count=1)
+        return Verdict(
+            Tier.ALLOW,
+            "progress",
+            signature=asked.signature,
+            count=1,
+            traits=reasons.traits(request),
+        )
 
     def turn(self, reason: str) -> None:
         self.reset()
@@ -215,6 +226,7 @@ class Progress(Policy):
             repeats + 1,
             min(at + own.refusals, repeats + 1) if halts else at,
             reasons.again(call.tool, agent, asked, halts=halts),
+            asked.how,
         )
 
     def _outage(self, call: Call, record: Record, asked: Asked) -> Verdict | None:
@@ -351,9 +363,16 @@ class Progress(Policy):
             words, count, at = "waiting", asked.waits, limits.WAITS_WARN
             reason = reasons.waiting(tool, asked.waits)
         if words:
-            return self._verdict(Tier.WARN, request, words, asked.signature, count, at, reason)
+            return self._verdict(
+                Tier.WARN, request, words, asked.signature, count, at, reason, asked.how
+            )
         return Verdict(
-            Tier.ALLOW, self.name, signature=asked.signature, count=repeats, threshold=at
+            Tier.ALLOW,
+            "progress",
+            signature=asked.signature,
+            count=repeats,
+            threshold=at,
+            traits=reasons.traits(request, asked.how),
         )
 
     def _verdict(
@@ -365,6 +384,7 @@ class Progress(Policy):
         count: int,
         threshold: int,
         reason: str,
+        how: str = "",
     ) -> Verdict:
         return Verdict(
             tier,
@@ -374,7 +394,7 @@ class Progress(Policy):
             count=count,
             threshold=threshold,
             reason=reason,
-            traits=reasons.traits(record),
+            traits=reasons.traits(record, how),
         )
 
 

@@ -42,7 +42,7 @@ def failed(agent: Agent, asked: Asked, record: Record) -> int:
     kind = record.get("c", "")
     answer = f"!{record.get('e', '')}"
     again = answer in asked.answers
-    asked.failing, asked.worth = kind or "failure", SAME
+    asked.failing, asked.worth, asked.how = kind or "failure", SAME, "f"
     if kind == DENIED and asked.last:
         return REPEAT
     asked.last = answer
@@ -74,7 +74,7 @@ def _failed_alike(agent: Agent, asked: Asked, answer: str, kind: str) -> bool:
 def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     """A success: news where the request is new, or its answer differs in substance from all before."""
     before = asked.failing
-    asked.failing, asked.worth = "", SAME
+    asked.failing, asked.worth, asked.how = "", SAME, ""
     agent.worked.add(asked.tool)
     outage = record.get("o")
     if outage:
@@ -156,7 +156,7 @@ def _again(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
         if steady not in asked.answers:
             asked.last = answer = steady or answer
             return CLOCK if _only_time(asked, record) else NEWS
-        answer = steady
+        answer, asked.how = steady, "v"
     asked.last = answer
     if answer != before and agent.before == asked.signature and asked.flips < FLIPS:
         asked.flips += 1
@@ -170,6 +170,7 @@ def _only_time(asked: Asked, record: Record) -> bool:
         return False
     if asked.clocks is None:
         asked.clocks = {}
+    asked.how = "t"
     known = asked.clocks.get(clock, 0)
     asked.clocks[clock] = known + 1
     return known > 0

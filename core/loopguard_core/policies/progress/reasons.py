@@ -42,12 +42,18 @@ def times(count: int) -> str:
     return f"{count} times" if count > 2 else _times(count)
 
 
-_known: dict[tuple[str, str, str], tuple[str, ...]] = {}
+_ANSWERS = {
+    "": (),
+    "v": ("volatile parts ignored",),
+    "f": ("failure pattern",),
+    "t": ("times ignored",),
+}
+_known: dict[tuple[str, str, str, str], tuple[str, ...]] = {}
 
 
-def traits(record: Record) -> tuple[str, ...]:
-    """The traits and normalisations of a request, in words."""
-    key = (record.get("f", ""), record.get("d", ""), record.get("v", ""))
+def traits(record: Record, how: str = "") -> tuple[str, ...]:
+    """The traits and normalisations of a request and (*how*, see ``Asked``) of its answer, in words."""
+    key = (record.get("f", ""), record.get("d", ""), record.get("v", ""), how)
     found = _known.get(key)
     if found is None:
         if len(_known) > 500:
@@ -56,46 +62,48 @@ def traits(record: Record) -> tuple[str, ...]:
     return found
 
 
-def _traits(flags: str, cosmetics: str, source: str) -> tuple[str, ...]:
+def _traits(flags: str, cosmetics: str, source: str, how: str) -> tuple[str, ...]:
     found = [word for letter, word in _FLAGS if letter in flags]
     if found:
         found.append(f"traits from {source or 'rule'}")
     found += [f"{word} normalised" for letter, word in _COSMETICS if letter in cosmetics]
-    return tuple(found)
+    return (*found, *_ANSWERS.get(how, ()))
 
 
 def again(tool: str, agent: Agent, asked: Asked, *, halts: bool) -> str:
     """Why the same call is stopped."""
-    end = "The turn ends here." if halts else "This one was not run."
-    return f"{_story(tool, agent, asked)} {end} {_advice(asked)}"
+    return _story(tool, agent, asked, " The turn ends here." if halts else " This one was not run.")
 
 
 def warned(tool: str, agent: Agent, asked: Asked) -> str:
     """Why the same call is warned about, after it ran."""
-    return f"{_story(tool, agent, asked)} {_advice(asked)}"
+    return _story(tool, agent, asked, "")
 
 
-def _story(tool: str, agent: Agent, asked: Asked) -> str:
-    name, count = named(tool), asked.answers.get(asked.last, 0)
-    kind = asked.failing
-    if kind == DENIED:
-        what = f"{name} was requested {times(asked.repeats)} with the same arguments and denied"
-    elif not kind:
-        what = f"{name} was called {times(count)} with the same arguments and gave the same answer"
+def _story(tool: str, agent: Agent, asked: Asked, end: str) -> str:
+    name, kind, more = named(tool), asked.failing, ""
+    count = times(asked.answers.get(asked.last, 0))
+    if asked.open:
+        more = f"; {asked.open} more like it still run"
+    if asked.refused and kind != DENIED:
+        more += f"; {asked.refused} more like it were refused"
+    if not kind:
+        what = f"called {count} with the same arguments and gave the same answer"
+    elif kind == DENIED:
+        what = f"requested {times(asked.repeats)} with the same arguments and denied"
     else:
         how = "" if kind == "failure" else f" ({kind})"
-        what = f"{name} was called {times(count)} with the same arguments and came back the same way{how}"
-    if asked.open:
-        what += f"; {asked.open} more like it still run"
-    if asked.refused and kind != DENIED:
-        what += f"; {asked.refused} more like it were refused"
-    return f"{what}. The last {agent.stale} steps brought nothing new."
+        what = f"called {count} with the same arguments and came back the same way{how}"
+    advice = _advice(kind) if kind else CHANGE
+    return (
+        f"{name} was {what}{more}. The last {agent.stale} steps brought nothing new.{end} {advice}"
+    )
 
 
-def _advice(asked: Asked) -> str:
-    if asked.failing == DENIED:
+def _advice(kind: str) -> str:
+    if kind == DENIED:
         return "Asking again will not change the decision: do something else, or ask the user."
-    return DIAGNOSE if asked.failing and asked.failing != NOTHING_FOUND else CHANGE
+    return CHANGE if kind == NOTHING_FOUND else DIAGNOSE
 
 
 def burst(tool: str, count: int, *, stopped: bool) -> str:

@@ -14,6 +14,7 @@ class Asked:
         "counted",
         "failing",
         "flips",
+        "how",
         "idle",
         "last",
         "message",
@@ -39,6 +40,9 @@ class Asked:
         self.failing = ""
         #: Points that such an answer adds to a dry run.
         self.worth = 0
+        #: How the latest answer was compared: to the letter, without volatile parts (``v``) or times
+        #: (``t``), as a failure's pattern (``f``).
+        self.how = ""
         self.open = 0
         self.refused = 0
         self.waits = 0
