@@ -108,7 +108,7 @@ def test_a_fold_resumed_from_any_prefix_says_the_same(log: list[dict[str, Any]],
 @given(st.one_of(logs, loops), st.integers(0, 80))
 @settings(max_examples=40, deadline=None)
 def test_a_frozen_fold_goes_on_in_another_process(log: list[dict[str, Any]], cut: int) -> None:
-    events = full(log)
+    events = by_records(full(log), None)
     whole = verdicts(fresh(), events)
     first = fresh()
     before = verdicts(first, events[:cut])

@@ -31,7 +31,8 @@ class Progress(Policy):
     def __init__(self, options: Options) -> None:
         self.limits = Limits.take(options, _DEFAULTS)
         self._per_tool = options.take_tools(lambda own: Limits.take(own, _DEFAULTS))
-        super().__init__(ProgressScheme(Matchers.take(options)))
+        self.records = ProgressScheme(Matchers.take(options))
+        super().__init__(self.records)
         self._agents: dict[str, Agent] = {}
         #: Calls in flight: agent, message, signature, start, and what the call before it waited.
         self._started: dict[str, Started] = {}
@@ -79,6 +80,7 @@ class Progress(Policy):
         asked.idle += 1
         if asked.last or asked.open > 1:
             agent.repeated[asked.signature] = None
+            self.records.expect(asked.signature)
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False

@@ -1,25 +1,25 @@
 """What a long-lived process remembers so that it need not normalise results that nothing is compared with.
 
-The fold reads the normalised digests of a result only from the second answer of a call on, and only where
-the answer is not one that it had. So a process that knows that a call is new, that its answer repeats to
-the letter, or that it shares little with the last ones, may leave them out, and the lines that it read
-before need not be read again: the verdicts are the same. A process that only sees a result, as a hook
-does, knows nothing of the call and leaves nothing out. After a restart in the middle of a turn a loop whose
-answers differ in volatile parts is seen one or two calls later.
+Normalised digests are only needed where an answer of a call resembles another one of the same call. So a
+process that knows that a call is new, that its answer repeats to the letter, or that it shares little with
+the last ones, may leave them out. Where the next one does resemble it, they are delivered with that one.
+Lines that were read before need not be read again. The verdicts are the same. A process that only sees a
+result, as a hook does, knows nothing of the call and leaves nothing out.
 """
 
 from __future__ import annotations
 
 from operator import eq
 
-from loopguard_core.policies.progress.volatile import pieces, read
+from loopguard_core.policies.progress.volatile import LONG, edges, pieces, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.identity import Record
     from loopguard_core.policies.progress.volatile import Reading
 
-_CALLS, _FAILURES, _OUTLINES = 4096, 256, 2
+#: Calls, characters of their answers, failures, and answers of one call that are remembered.
+_CALLS, _HELD, _FAILURES, _OUTLINES = 4096, 8_000_000, 256, 2
 #: Pieces that may be new in an answer that is otherwise like one before.
 _FEW = 3
 
@@ -27,12 +27,15 @@ _FEW = 3
 class Outline:
     """One answer of a call: its record, and its pieces with their readings where they were read."""
 
-    __slots__ = ("_found", "_pieces", "_text", "digest", "record")
+    __slots__ = ("_found", "_pieces", "_text", "digest", "long", "read", "record")
 
     def __init__(self, digest: str, text: str) -> None:
         self.digest = digest
         self.record: Record = {}
-        self._text = text
+        #: Its digests without volatile parts and without times, once they were taken.
+        self.read: tuple[str, str] | None = None
+        self.long = len(text) > LONG
+        self._text = edges(text) if self.long else text
         self._found: list[str] | None = None
         self._pieces: dict[str, Reading | None] | None = None
 
@@ -70,20 +73,25 @@ class Outline:
 class Memory:
     """The calls that this process has seen, with the outlines of their latest answers."""
 
-    __slots__ = ("_failures", "_old", "_seen")
+    __slots__ = ("_failures", "_held", "_old", "_seen", "_unsure")
 
     def __init__(self) -> None:
         self._seen: dict[str, list[Outline]] = {}
         self._old: dict[str, list[Outline]] = {}
+        self._held = 0
+        #: Calls that were answered before, though this process does not remember it.
+        self._unsure: set[str] = set()
         self._failures: dict[str, Record] = {}
 
     def asked(self, signature: str) -> None:
         """Remember a request."""
-        if signature in self._seen:
-            return
-        if len(self._seen) >= _CALLS:
-            self._old, self._seen = self._seen, {}
-        self._seen[signature] = self._old.get(signature) or []
+        if signature not in self._seen:
+            self._seen[signature] = self._old.get(signature) or []
+
+    def expect(self, signature: str) -> None:
+        """The call has a history: an answer must be read even if none is remembered."""
+        if not self._seen.get(signature):
+            self._unsure.add(signature)
 
     def answer(self, signature: str, digest: str) -> Outline | None:
         """The outline of an answer to the same call with this very text, if it is a recent one."""
@@ -92,19 +100,26 @@ class Memory:
                 return outline
         return None
 
-    def answered(self, signature: str, made: Outline) -> bool:
-        """Remember an answer; True where it must be read, since it is like one before or none is known."""
+    def answered(self, signature: str, made: Outline, size: int) -> Outline | None:
+        """Remember an answer of *size* characters. The outline that it is like; itself, where it must be read
+        though none is known that it could be like; None where it need not be read."""
         outlines = self._seen.get(signature)
+        alike: Outline | None = None
         if outlines is None:
-            return True
-        alike = False
+            alike, outlines = made, self._seen.setdefault(signature, [])
+        elif not outlines and signature in self._unsure:
+            self._unsure.discard(signature)
+            alike = made
         for outline in reversed(outlines):
             if made.like(outline):
-                alike = True
+                alike = outline
                 break
         if len(outlines) >= _OUTLINES:
             del outlines[0]
         outlines.append(made)
+        self._held += size
+        if self._held > _HELD or len(self._seen) > _CALLS:
+            self._old, self._seen, self._held = self._seen, {signature: outlines}, 0
         return alike
 
     def failure(self, digest: str) -> Record | None:

@@ -76,30 +76,62 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
     before = asked.failing
     asked.failing, asked.worth, asked.how = "", SAME, ""
     agent.worked.add(asked.tool)
-    outage = record.get("o")
-    if outage:
-        asked.failing = outage
+    key = _key(asked, record)
+    if record.get("o"):
+        asked.failing = record["o"]
         asked.outages += 1
         asked.refused = 0
-        asked.last = record["x"]
+        asked.last = key
         return OUTAGE
     asked.outages = 0
     if "z" in request["f"]:
-        asked.last = record["x"]
+        asked.last = key
         return CLEAR
     if asked.answers:
         last = asked.last
-        judged = _again(agent, asked, request, record)
+        judged = _again(agent, asked, request, record, key)
         if asked.last == last and before in (SAME_ANSWER, READ_BEFORE, SAME_TARGET):
             asked.failing, asked.worth = before, ALIKE
         return judged
+    asked.last, asked.letter = key, record["x"]
+    if "t" in record:
+        asked.clocks = {record["t"]: 1}
     return _first(agent, asked, request, record)
+
+
+def _key(asked: Asked, record: Record) -> str:
+    """The digest by which this answer is compared with others of the same call."""
+    if "b" in record:
+        _link(asked, *record["b"])
+    exact: str = record["x"]
+    steady: str = record.get("n", "")
+    if not steady:
+        return asked.same.get(exact, exact) if asked.same else exact
+    if exact in asked.answers:
+        _link(asked, exact, steady, "")
+    return steady
+
+
+def _link(asked: Asked, exact: str, steady: str, timeless: str) -> None:
+    """An answer that was kept to the letter is now known by its normalised digest."""
+    if exact != steady:
+        if asked.same is None:
+            asked.same = {}
+        asked.same[exact] = steady
+        count = asked.answers.pop(exact, 0)
+        if count:
+            asked.answers[steady] = asked.answers.get(steady, 0) + count
+        if asked.last == exact:
+            asked.last = steady
+    if timeless and timeless != steady:
+        if asked.clocks is None:
+            asked.clocks = {}
+        asked.clocks.setdefault(timeless, 1)
 
 
 def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     """A new request: news, unless what it brought was known."""
     answer, flags, tool = record["x"], request["f"], asked.tool
-    asked.last = answer
     if "b" in flags:
         return CLEAR
     if "e" in record:
@@ -142,35 +174,28 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     return NEWS
 
 
-def _again(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
-    """A request that was made before: a repeat, unless its answer differs in substance.
-
-    The normalised digests of a call's first answer are never looked at, since a process that knows
-    that a call is new need not take them.
-    """
-    answer, before = record["x"], asked.last
+def _again(agent: Agent, asked: Asked, request: Record, record: Record, key: str) -> int:
+    """A request that was made before: a repeat, unless its answer differs in substance."""
+    exact, before = record["x"], asked.last
     if "z" in record and "q" in request["f"]:
         asked.failing, asked.worth = NOTHING_FOUND, EMPTY
-    if answer not in asked.answers:
-        steady = record.get("n", "")
-        if steady not in asked.answers:
-            asked.last = answer = steady or answer
-            return CLOCK if _only_time(asked, record) else NEWS
-        answer, asked.how = steady, "v"
-    asked.last = answer
-    if answer != before and agent.before == asked.signature and asked.flips < FLIPS:
+    asked.last = key
+    if key not in asked.answers:
+        asked.letter = exact
+        return CLOCK if "t" in record and _only_time(asked, record["t"]) else NEWS
+    if exact != asked.letter:
+        asked.how, asked.letter = "v", exact
+    if key != before and agent.before == asked.signature and asked.flips < FLIPS:
         asked.flips += 1
         return CLEAR
     return REPEAT
 
 
-def _only_time(asked: Asked, record: Record) -> bool:
-    clock = record.get("t", "")
-    if not clock:
-        return False
+def _only_time(asked: Asked, timeless: str) -> bool:
     if asked.clocks is None:
         asked.clocks = {}
-    asked.how = "t"
-    known = asked.clocks.get(clock, 0)
-    asked.clocks[clock] = known + 1
+    known = asked.clocks.get(timeless, 0)
+    asked.clocks[timeless] = known + 1
+    if known:
+        asked.how = "t"
     return known > 0

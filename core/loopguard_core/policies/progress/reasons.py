@@ -158,7 +158,7 @@ def outage(tool: str, kind: str, count: int, *, stopped: bool = False) -> str:
 def clock(tool: str, count: int) -> str:
     """What is said where only a time in the answer changes."""
     return (
-        f"{named(tool)} answered {times(count + 1)} with nothing but a time that changed (ignored: times)."
+        f"{named(tool)} answered {times(count)} with nothing but a time that changed (ignored: times)."
         f" If the time is not what you wait for: {CHANGE[0].lower()}{CHANGE[1:]}"
     )
 

@@ -8,7 +8,8 @@ message; ``p`` whether a path is spelled absolute (``a``) or relative (``r``); `
 tool's traits come from. Absent fields say nothing.
 
 Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
-times (absent where nothing was there to take out); ``e`` digest of a failure's template, ``c`` its
+times (both absent where the answer resembles none of the call); ``b`` ``[x, n, t]`` of the answer that it
+resembles, where that one's record lacks them; ``e`` digest of a failure's template, ``c`` its
 class; ``z`` an empty answer; ``o`` an outage that a success
 reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; ``l`` lines of an open-ended read.
 """
@@ -276,15 +277,35 @@ class ProgressScheme(Scheme):
         if "g" in request and request["g"][2] is None:
             record["l"] = text.count("\n") + 1
         outline.record = record
-        if self._memory.answered(signature, outline):
-            known = self._tool(tool, traits)
-            numbered = not (known.drains or "p" in flags)
-            steady, timeless = reading(outline, reads=known.reads, numbered=numbered)
-            rest = result.digest_of(middle(text)) if len(text) > LONG else ""
-            record["n"] = result.digest_of(steady + rest)
-            if timeless != steady:
-                record["t"] = result.digest_of(timeless + rest)
+        like = self._memory.answered(signature, outline, min(len(text), LONG))
+        if like is None:
+            return record
+        known = self._tool(tool, traits)
+        numbered = not (known.drains or "p" in flags)
+        rest = result.digest_of(middle(text)) if outline.long else ""
+        steady, timeless = self._read(outline, result, known.reads, numbered, rest)
+        record["n"] = steady
+        if timeless != steady:
+            record["t"] = timeless
+        if like is not outline and like.read is None and not like.long:
+            record["b"] = [like.digest, *self._read(like, result, known.reads, numbered, "")]
         return record
+
+    def _read(
+        self, outline: Outline, result: Payload, reads: bool, numbered: bool, rest: str
+    ) -> tuple[str, str]:
+        """The digests of an answer without volatile parts, and without times."""
+        steady, timeless = reading(outline, reads=reads, numbered=numbered)
+        digest = result.digest_of(steady + rest)
+        outline.read = (
+            digest,
+            digest if timeless == steady else result.digest_of(timeless + rest),
+        )
+        return outline.read
+
+    def expect(self, signature: str) -> None:
+        """The fold knows earlier answers of the call *signature*, whoever took their records."""
+        self._memory.expect(signature)
 
     def _failure(self, args: Payload, result: Payload, request: Record) -> Record:
         digest = result.digest

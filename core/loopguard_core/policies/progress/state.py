@@ -17,11 +17,13 @@ class Asked:
         "how",
         "idle",
         "last",
+        "letter",
         "message",
         "open",
         "outages",
         "poll",
         "refused",
+        "same",
         "signature",
         "tool",
         "waits",
@@ -35,6 +37,9 @@ class Asked:
         #: Digest of an answer -> how many messages it came in. ``last`` is the latest.
         self.answers: dict[str, int] = {}
         self.last = ""
+        #: The latest answer to the letter; answers that are kept under their normalised digest.
+        self.letter = ""
+        self.same: dict[str, str] | None = None
         self.clocks: dict[str, int] | None = None
         #: Why the latest answer was no good, in words; empty where it was.
         self.failing = ""

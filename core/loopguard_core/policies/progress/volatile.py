@@ -110,12 +110,17 @@ def without_notices(text: str) -> str:
 def pieces(text: str) -> list[str]:
     """The pieces in which *text* is read: its lines, of a long one those at its edges."""
     if len(text) > LONG:
-        text = f"{text[:EDGE]}\n{text[-EDGE:]}"
+        text = edges(text)
     text = without_notices(text)
     found = text.splitlines()
     if len(found) < 3 and len(text) > _LINE:
         return text.split(",")
     return found
+
+
+def edges(text: str) -> str:
+    """The edges of a long text."""
+    return f"{text[:EDGE]}\n{text[-EDGE:]}"
 
 
 def middle(text: str) -> str:
