@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_agent_sdk import HookMatcher
-
 from loopguard_core.agents import host
 from loopguard_core.agents.claude_code import ADAPTER, EVENTS
 from loopguard_core.agents.embedded import Guarded, Sessions
+from loopguard_core.agents.extra import needs
+
+with needs("claude-agent-sdk"):
+    from claude_agent_sdk import HookMatcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

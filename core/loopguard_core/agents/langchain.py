@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NotRequired
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
-from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
-from langgraph.types import Command
-
 from loopguard_core.agents.embedded import Guarded, Sessions, last_text, not_running
+from loopguard_core.agents.extra import needs
+
+with needs("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain_core.messages import AIMessage, ToolMessage
+    from langgraph.config import get_config
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.types import Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

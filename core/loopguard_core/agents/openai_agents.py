@@ -16,14 +16,16 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from agents import (
-    FunctionTool,
-    ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
-)
-
 from loopguard_core.agents.embedded import KEPT, Guarded, Sessions, not_running
+from loopguard_core.agents.extra import needs
+
+with needs("openai-agents"):
+    from agents import (
+        FunctionTool,
+        ToolGuardrailFunctionOutput,
+        ToolInputGuardrail,
+        ToolOutputGuardrail,
+    )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,12 +14,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution
-from pydantic_ai.messages import ToolReturn
-
 from loopguard_core.agents.embedded import Sessions, not_running
+from loopguard_core.agents.extra import needs
 from loopguard_core.halted import TurnHalted
+
+with needs("pydantic-ai"):
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution
+    from pydantic_ai.messages import ToolReturn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
