@@ -59,6 +59,11 @@ _TOKENS = (
     ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),
     ("-", r"-p(?<=(?<![a-z])sshpass -p) ?['\"\\]*([^\s'\"\\]+)"),
 )
+#: letters -> the shapes behind them: looking for letters in a long text is most of the work
+_SHAPES: dict[str, list[str]] = {}
+for _letters, _pattern in _TOKENS:
+    _SHAPES.setdefault(_letters, []).append(_pattern)
+
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
 _KEYED = "api|access|private|secret|encryption|signing|auth|master|account|shared|license"
@@ -160,16 +165,16 @@ class Redactor:
 
     def _spans(self, text: str) -> list[Span]:
         spans: list[Span] = []
-        for letters, shape in _TOKENS:
+        for letters, shapes in _SHAPES.items():
             if letters in text:
-                spans += [m.span(1) for m in _shape(shape).finditer(text)]
+                spans += [m.span(1) for s in shapes for m in _shape(s).finditer(text)]
         low = text.lower()
         if len(low) != len(text):
             low = text.replace("\u0130", "i").lower()
         for letters, name in (*_NAMES, *self._own_names):
             if letters in low:
                 spans += _found(text, _shape(name).finditer(low), _value)
-        for letters, name in _ENV:
+        for letters, name in _ENV if "_" in text else ():
             if letters in text:
                 spans += _found(text, _shape(name).finditer(text), _value)
         for letters, name in _HEADERS:
