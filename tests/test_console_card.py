@@ -46,3 +46,23 @@ def test_a_persons_word_is_named(event: str, data: dict[str, str], said: str) ->
     log.add("call_end", call=call, outcome="blocked", result="refused")
     shown = card(view_of(log), None, 80).plain
     assert said in shown and "Nothing to object" not in shown
+
+
+@pytest.mark.parametrize(
+    ("resolution", "said"),
+    [
+        ("orphaned", "R7 was never answered: the agent's process is gone"),
+        ("expired", "R7 was not answered in time"),
+        ("approved", "R7 was approved by ann"),
+    ],
+)
+def test_how_a_request_ended_is_said_in_plain_words(resolution: str, said: str) -> None:
+    log = Log("s", "fixer")
+    for _ in range(2):
+        log.call("search", {"q": 1})
+    asked = log.ask("R7", log.start("search", {"q": 1}), "block")
+    log.add("request_resolved", request="R7", resolution=resolution, call=asked.call, by="ann")
+    shown = card(view_of(log), None, 80).plain
+    assert said in shown
+    title = shown.splitlines()[0]
+    assert title.endswith("no end" if resolution == "orphaned" else "running")

@@ -35,6 +35,12 @@ STOPS = {
     "deny": ("DENIED BEFORE", "A person denied this call earlier in this turn."),
     "breakpoint": ("BREAKPOINT", "A person wants to see such calls before they run."),
 }
+#: How a request ended that nobody decided.
+UNANSWERED = {
+    "expired": "was not answered in time",
+    "orphaned": "was never answered: the agent's process is gone",
+    "cancelled": "was never answered: the session ended",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     verdict = view.recording.why(view.cursor)
     low = height < 16
     parts = [
-        _title(view, row, width, _state(row, asking), low=low),
+        _title(view, row, width, _state(view, row, asking), low=low),
         _headline(view, row, verdict, width, low=low),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
         facts(view, row, verdict, width),
@@ -65,9 +71,13 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     return Content("\n" if low else "\n\n").join(shown)
 
 
-def _state(row: Row, asking: Asking | None) -> str:
+def _state(view: View, row: Row, asking: Asking | None) -> str:
+    if asking is None and row.outcome == "running":
+        resolved = view.asked.resolved if view.asked is not None else None
+        gone = resolved is not None and resolved.text("resolution") == "orphaned"
+        return OUTCOMES["pending"][0] if gone else "running"
     if asking is None:
-        return OUTCOMES[row.outcome][0] if row.outcome != "running" else "running"
+        return OUTCOMES[row.outcome][0]
     return "refused" if asking.request.resolution else "waits for you"
 
 
@@ -253,11 +263,13 @@ def _past(view: View, row: Row) -> Content:
     asked = view.asked
     if asked is not None and asked.resolved is not None:
         how = asked.resolved
-        note = how.text("note")
+        note, resolution = how.text("note"), how.text("resolution")
+        ended = UNANSWERED.get(resolution, "")
+        by = "" if ended else how.text("by")
         return Content.assemble(
             ("ASKED  ", "bold $text-primary"),
-            (f"{safe(asked.request, 8)} was {safe(how.text('resolution'))}", ""),
-            (f" by {safe(how.text('by'), 20)}" if how.text("by") else "", "$dim"),
+            (f"{safe(asked.request, 8)} {ended or f'was {safe(resolution)}'}", ""),
+            (f" by {safe(by, 20)}" if by else "", "$dim"),
             (f": {safe(note, 200)}" if note else "", ""),
         )
     if row.released:
