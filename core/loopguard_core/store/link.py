@@ -196,10 +196,15 @@ class Link:
         self, db: sqlite3.Connection, sql: str, parameters: Parameters, error: sqlite3.Error
     ) -> sqlite3.Cursor:
         """Try a busy store again for a while, at moments that other waiters do not share."""
+        if isinstance(error, sqlite3.ProgrammingError) and not _is_open(db):
+            # An interpreter that ends closes connections that somebody still needs.
+            self._drop()
+            self._open()
+            return self._run(sql, parameters)
         until = perf_counter_ns() + int(self._patience * 1e9)
         while True:
             now = perf_counter_ns()
-            if error.sqlite_errorcode & 0xFF not in _BUSY or db.in_transaction:
+            if _code(error) not in _BUSY or db.in_transaction:
                 raise self._failed(error) from None
             if now >= until:
                 self._patience = IMPATIENCE
@@ -217,8 +222,7 @@ class Link:
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code not in _BUSY and self._db is not None:
+        if _code(error) not in _BUSY and self._db is not None:
             self._drop()
         from loopguard_core.store.failures import describe  # only where something failed
 
@@ -263,7 +267,7 @@ class Link:
                 db = self._connect_to_read() if self.read_only else self._connect_to_write()
             except sqlite3.Error as error:
                 # the last one to leave a store locks it for a moment
-                if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:
+                if _code(error) not in _BUSY or perf_counter_ns() > until:
                     raise self._failed(error) from None
                 db = None
             if db is not None:
@@ -308,7 +312,7 @@ class Link:
         try:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF in _BUSY
+            busy = _code(error) in _BUSY
             effective = os.access in os.supports_effective_ids
             folder = os.path.dirname(self.path)
             if busy or os.access(folder, os.W_OK, effective_ids=effective):
@@ -355,7 +359,7 @@ class Link:
                 migrations.migrate(db)
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in _BUSY or perf_counter_ns() > until:
+                if _code(error) not in _BUSY or perf_counter_ns() > until:
                     raise
                 sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
 
@@ -472,6 +476,19 @@ def _anchor(path: str, file: FileId) -> int:
         return anchor
     os.close(anchor)
     return -1
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's own code; 0 for what Python's module says by itself."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _is_open(db: sqlite3.Connection) -> bool:
+    try:
+        db.total_changes  # noqa: B018 - it raises where the connection is closed
+    except sqlite3.ProgrammingError:
+        return False
+    return True
 
 
 def _is_ours(db: sqlite3.Connection) -> bool:
