@@ -13,6 +13,12 @@ from loopguard_console.widgets.pane import Pane
 _TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")
 
 
+def cell_of(row: int, total: int, width: int) -> int:
+    """The first of *width* cells that stands for call *row*, the inverse of ``cell * total // width``."""
+    total = max(1, total)
+    return min(-(-row * width // total), ((row + 1) * width - 1) // total)
+
+
 class Transport(Pane):
     """The transport of a replay. A click seeks."""
 
@@ -45,7 +51,7 @@ class Transport(Pane):
     def _cells(self, view: View, width: int) -> list[tuple[str, str]]:
         tiers, total = view.recording.tiers, len(view.recording)
         parts = []
-        here = width * max(0, view.cursor) // max(1, total)
+        here = cell_of(max(0, view.cursor), total, width)
         for cell in range(width):
             first = cell * total // width
             stretch = tiers[first : max(first + 1, (cell + 1) * total // width)]
