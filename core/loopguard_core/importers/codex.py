@@ -7,8 +7,8 @@ successful tool call in this format: the exit code stands in the text of the res
 from __future__ import annotations
 
 from loopguard_core.importers.base import Importer, array, obj, result_of, string, text_of, when
-from loopguard_core.importers.codex_outcomes import judge
-from loopguard_core.importers.reading import arguments, whole
+from loopguard_core.importers.codex_outcomes import from_hook, judge
+from loopguard_core.importers.reading import arguments, foreign, whole
 from loopguard_core.importers.track import Track
 
 TYPE_CHECKING = False
@@ -222,6 +222,11 @@ class _Reader:
                 return self._user(text, ts, "message")
             if not injected:
                 self._prompt = text
+        elif role == "developer" and text and from_hook(item):
+            waiting = self._track.open_calls()[-1:]
+            about = {"call": waiting[0]} if waiting else {}
+            verdict = foreign("warn", text, "hook")
+            return self._say("system_message", ts, text=text, verdict=verdict, **about)
         elif text and not self._responding and role == "developer":
             return self._say("system_message", ts, text=text)
         return []

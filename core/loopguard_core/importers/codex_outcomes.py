@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from loopguard_core.importers.base import obj
+from loopguard_core.importers.base import array, obj
 from loopguard_core.importers.reading import foreign, host_spans, parsed, whole
 
 TYPE_CHECKING = False
@@ -66,6 +66,12 @@ def judge(text: str) -> tuple[str, dict[str, Any]]:
     if _FAILED.match(text):
         return "error", more
     return "", more
+
+
+def from_hook(item: dict[str, Any]) -> bool:
+    """True for a message that a hook of the human's put before the model."""
+    about = obj(item.get("internal_chat_message_metadata_passthrough"))
+    return "hooks.additional_context" in array(about.get("content_item_kinds"))
 
 
 def _preamble(text: str) -> tuple[int, int]:

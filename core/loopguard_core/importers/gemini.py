@@ -96,11 +96,7 @@ def _gather(source: Source, report: Report) -> tuple[dict[str, Any], list[dict[s
         elif "$set" in record:
             change = obj(record["$set"])
             if isinstance(change.get("messages"), list):
-                messages = {
-                    string(m.get("id")) or str(i): m
-                    for i, m in enumerate(change["messages"])
-                    if isinstance(m, dict)
-                }
+                messages = _replaced(messages, change["messages"])
             about.update({k: v for k, v in change.items() if k != "messages"})
         elif "$rewindTo" in record:
             ids = list(messages)
@@ -117,6 +113,22 @@ def _gather(source: Source, report: Report) -> tuple[dict[str, Any], list[dict[s
         else:
             report.skip(",".join(list(record)[:3]), number)
     return about, list(messages.values())
+
+
+def _replaced(old: dict[str, Any], new: list[Any]) -> dict[str, Any]:
+    """The *new* list, and in their places those words of the CLI's loop detection that it left out."""
+    messages = {string(m.get("id")) or str(i): m for i, m in enumerate(new) if isinstance(m, dict)}
+    placed = list(messages.items())
+    for key, message in old.items():
+        if key not in messages and _LOOP.match(text_of(message.get("content"))):
+            moment = _moment(message)
+            later = (i for i, (_, m) in enumerate(placed) if _moment(m) > moment)
+            placed.insert(next(later, len(placed)), (key, message))
+    return dict(placed)
+
+
+def _moment(message: dict[str, Any]) -> float:
+    return when(message.get("timestamp")) or 0.0
 
 
 class _Chat:
