@@ -9,6 +9,12 @@ from loopguard_core.importers.places import Found, find
 
 #: agents as ``places`` calls them
 AGENTS = ("Claude Code", "Codex", "Gemini CLI", "hermes-agent")
+#: the folder that has an agent's transcripts and little else
+_ROOTS = {
+    "Claude Code": ("projects",),
+    "Codex": ("sessions", "archived_sessions"),
+    "Gemini CLI": ("tmp",),
+}
 
 
 def transcripts(paths: Sequence[Path]) -> list[Found]:
@@ -20,22 +26,23 @@ def transcripts(paths: Sequence[Path]) -> list[Found]:
         if path.is_dir():
             named += (p for p in path.rglob("*") if p.suffix in (".jsonl", ".json", ".db"))
         else:
-            named.append(path)
+            named += (path, *_subagents(path))
     return [f for f in _files("", dict.fromkeys(named)) if not f.path.name.endswith(".meta.json")]
 
 
 def folders(paths: Sequence[Path]) -> list[Path]:
-    """The folders to listen to: those named, or the usual ones in which something lies."""
+    """The folders to listen to, with all that is below them: those named, or the agents' own.
+
+    The ones that have much else below them are not among them; those transcripts are only looked at.
+    """
     if paths:
         return sorted({p if p.is_dir() else p.parent for p in paths})
-    return sorted({_root(f) for f in _usual_places()})
+    return sorted({root for f in _usual_places() if (root := _root(f)) is not None})
 
 
-def _root(found: Found) -> Path:
-    depth = {"Claude Code": 1, "Codex": 3, "Gemini CLI": 2}.get(found.agent, 0)
-    if found.path.parent.name == "subagents":
-        depth = 3
-    return found.path.parents[min(depth, len(found.path.parents) - 1)]
+def _root(found: Found) -> Path | None:
+    names = _ROOTS.get(found.agent, ())
+    return next((p for p in found.path.parents if p.name in names), None)
 
 
 def _usual_places() -> list[Found]:
@@ -43,12 +50,16 @@ def _usual_places() -> list[Found]:
     found = [f for f in find() if f.agent in AGENTS]
     for each in list(found):
         if each.agent == "Claude Code":
-            below = each.path.with_suffix("") / "subagents"
-            found += _files(each.agent, below.glob("agent-*.jsonl"))
+            found += _files(each.agent, _subagents(each.path))
         elif each.path.suffix == ".db":
             found.remove(each)
             found.append(_with_log(each))
     return found
+
+
+def _subagents(path: Path) -> Iterator[Path]:
+    """The transcripts of subagents that lie beside the one at *path*."""
+    return (path.with_suffix("") / "subagents").glob("agent-*.jsonl")
 
 
 def _files(agent: str, paths: Iterable[Path]) -> Iterator[Found]:
