@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -149,3 +150,36 @@ def test_tools_of_a_simulated_human_are_not_the_agents(tmp_path: Path) -> None:
     assert calls(events) == [("look_up", {"n": 1}, "ok")]
     assert texts(events) == ["it is slow", "better"]
     assert recording.report.clean
+
+
+def gemini_document(own: str, *calls_made: str) -> dict[str, Any]:
+    """A Gemini chat of the older form."""
+    made = [{"id": c, "name": c, "args": {}, "status": "success", "result": []} for c in calls_made]
+    said = {"id": "m1", "type": "gemini", "content": "", "toolCalls": made}
+    return {"sessionId": own, "projectHash": "h", "messages": [said]}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_several_gemini_documents_are_several_sessions(tmp_path: Path, indent: int | None) -> None:
+    documents = [gemini_document("a", "one"), gemini_document("b", "two", "three")]
+    file = tmp_path / "both.json"
+    file.write_text("\n".join(json.dumps(d, indent=indent) for d in documents))
+    found = {r.session: [tool for tool, _, _ in calls(events)] for r, events in opened(file)}
+    assert found == {"a": ["one"], "b": ["two", "three"]}
+
+
+def test_only_lines_that_could_not_be_read_are_named_so(tmp_path: Path) -> None:
+    lines = codex(*command("c1", "ok"))
+    broken = [b"{broken"] * 7
+    file = written(tmp_path / "r.jsonl", *lines, {"type": "new", "payload": {}}, *broken)
+    ((recording, _),) = opened(file)
+    said = recording.report.lines_for_people()
+    assert said[0] == "7 lines could not be read (5, 6, 7, 8, 9, …)"
+
+
+def test_compressed_data_cut_before_its_first_line_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl.gz"
+    whole = gzip.compress(json.dumps(_META).encode() * 50)
+    file.write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(Unreadable, match="the compressed data ends early"):
+        list(open_recordings(file))

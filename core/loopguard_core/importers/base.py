@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PLACES = 20
 _DEEPEST = 20
+_SHOWN = 5
 
 
 class Unreadable(Exception):
@@ -36,6 +37,7 @@ class Report:
     """
 
     __slots__ = (
+        "_bad",
         "bad_lines",
         "cut",
         "duplicates",
@@ -53,6 +55,7 @@ class Report:
         self.format = format
         self.lines = 0
         self.bad_lines = 0
+        self._bad: list[int] = []
         self.cut = False
         self.duplicates = 0
         self.orphans = 0
@@ -63,6 +66,8 @@ class Report:
     def bad(self, line: int, why: str) -> None:
         """Count a line that could not be read."""
         self.bad_lines += 1
+        if len(self._bad) < _SHOWN:
+            self._bad.append(line)
         self.at(line, why)
 
     def skip(self, kind: object, line: int = 0) -> None:
@@ -98,16 +103,16 @@ class Report:
         if self.bad_lines <= self.cut or self.bad_lines < self.lines or not self.places:
             return ""
         number, why = self.places[0]
-        return f"{self.place}:{number}: {why}"
+        return f"{self.place}:{number}: {why}" if number else f"{self.place}: {why}"
 
     def lines_for_people(self) -> list[str]:
         """What was skipped and where, one short line each; empty where nothing was lost."""
         out = list(self.notes)
         if self.bad_lines:
-            where = ", ".join(str(n) for n, _ in self.places[:5] if n)
-            out.append(
-                f"{_many(self.bad_lines, 'line')} could not be read" + (f" ({where})" * bool(where))
-            )
+            where = ", ".join(str(n) for n in self._bad if n)
+            more = ", …" * (self.bad_lines > len(self._bad))
+            what, where = ("line", where + more) if where else ("part", self.places[0][1])
+            out.append(f"{_many(self.bad_lines, what)} could not be read ({where})")
         if self.cut:
             out.append("the last line is cut off; what came before it was read")
         if self.orphans:

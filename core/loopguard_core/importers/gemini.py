@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
+from loopguard_core.importers.base import Closed, Importer, array, obj, string, text_of, when
 from loopguard_core.importers.reading import foreign, host_spans
 from loopguard_core.importers.track import Track
 
@@ -57,14 +57,23 @@ class Gemini(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        document = obj(source.head.document)
-        if isinstance(document.get("messages"), list):
-            about = {k: v for k, v in document.items() if k != "messages"}
-            messages = [m for m in document["messages"] if isinstance(m, dict)]
-        else:
-            about, messages = _gather(source, report)
-            if not about and not messages:
-                return
+        if any(_is_whole(r, source) for r in source.head.records):
+            for document in _documents(source, report):
+                about = {k: v for k, v in document.items() if k != "messages"}
+                messages = [m for m in document["messages"] if isinstance(m, dict)]
+                yield from self._session(about, messages, source, report)
+            return
+        about, messages = _gather(source, report)
+        if about or messages:
+            yield from self._session(about, messages, source, report)
+
+    def _session(
+        self,
+        about: dict[str, Any],
+        messages: list[dict[str, Any]],
+        source: Source,
+        report: Report,
+    ) -> Iterator[Event]:
         track = Track(report, string(about.get("sessionId")) or source.name_session())
         yield from track.start(
             when(about.get("startTime")),
@@ -75,6 +84,26 @@ class Gemini(Importer):
         )
         child = about.get("kind") == "subagent"
         yield from _Chat(track, report, messages, child).events()
+        yield Closed(track.session)
+
+
+def _is_whole(record: object, source: Source) -> bool:
+    """True for a session in one object, the older form; a header has no messages."""
+    held = obj(record).get("messages")
+    return isinstance(held, list) and (bool(held) or source.head.kind == "document")
+
+
+def _documents(source: Source, report: Report) -> list[dict[str, Any]]:
+    """The sessions in objects of their own; of those written again, the last."""
+    held: dict[str, dict[str, Any]] = {}
+    for number, record in source.records(report):
+        if not _is_whole(record, source):
+            report.skip("no session", number)
+            continue
+        key = string(record.get("sessionId")) or str(number)
+        report.duplicates += key in held
+        held[key] = record
+    return list(held.values())
 
 
 def _parent(about: dict[str, Any], source: Source) -> str:

@@ -181,6 +181,8 @@ class Source:
         while first and not first.strip(b"\0 \t\r\n"):
             self._lines.append(first)
             first = self._next()
+        if not first and self.cut:
+            raise Unreadable(f"{self.place}: the compressed data ends early, before its first line")
         if not first:
             raise Unreadable(f"{self.place}: empty, there is nothing to open")
         if first.startswith((b"PK\x03\x04", _SQLITE)):
