@@ -310,9 +310,9 @@ def reports_error(text: str, *, file: bool = False) -> bool:
 
     *file*: it is the answer of a tool that reads files, whose lines may well begin with such words.
     """
-    if file and ("\n" in text or len(text) > SHORT // 3):
+    if "\n" in text.strip() and (file or text[0] not in "{[T"):
         return False
-    return _ERROR.match(text) is not None
+    return (not file or len(text) <= SHORT // 3) and _ERROR.match(text) is not None
 
 
 def only_exit(text: str) -> bool:

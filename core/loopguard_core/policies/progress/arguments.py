@@ -35,7 +35,9 @@ EXPLAINS = frozenset(
     " idempotency_key idempotencyKey correlation_id".split()
 )
 #: Said about a call only where the field that matters stands beside it.
-DESCRIBES = frozenset(("description", "reason", "intent", "purpose", "summary", "title", "goal"))
+DESCRIBES = frozenset(
+    "description reason intent purpose summary title goal timeout timeout_ms timeout_seconds max_output_tokens".split()
+)
 _MATTERS = frozenset(
     ("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql")
 )

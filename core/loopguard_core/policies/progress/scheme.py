@@ -19,7 +19,7 @@ from __future__ import annotations
 from loopguard_core.events import load
 from loopguard_core.identity import Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
-from loopguard_core.policies.progress.arguments import PATH, ROLES, Tidier
+from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.policies.progress.volatile import LONG, middle
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
@@ -89,7 +89,27 @@ _BODIES = frozenset(
     )
 )
 #: Arguments that make a tool a search, whatever its name.
-_ASKS = frozenset(("query", "q", "search_query", "search", "search_term", "keywords", "pattern"))
+_ASKS = frozenset(("query", "q", "search_query", "search_term", "keywords", "pattern"))
+#: Arguments that make a tool of which nothing else is known one that keeps notes, reads, tells somebody.
+_NOTED = frozenset(("todos", "todo_list", "plan", "thought", "thoughts"))
+_ADDRESSES = frozenset(name for name, role in ROLES.items() if role is ADDRESS)
+_READ_BY = commands.RANGE_FIELDS | frozenset(
+    name for name, role in ROLES.items() if role in (PATH, ADDRESS)
+)
+_RECEIVERS = frozenset(
+    (
+        "to",
+        "recipient",
+        "recipients",
+        "receiver",
+        "channel",
+        "session",
+        "peer",
+        "chat_id",
+        "user",
+        "agent",
+    )
+)
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 #: Longer raw arguments are not parsed; an answer from here on is long.
 _PARSED, _LONG = 262_144, 200
@@ -102,6 +122,7 @@ class _Tool:
     __slots__ = (
         "drains",
         "flags",
+        "open",
         "poller",
         "reads",
         "search",
@@ -121,6 +142,9 @@ class _Tool:
         self.sleeper = not self.reads and bool(found) and found[0] in _SLEEPERS
         self.search = traits.readonly is not False and not SEARCHES.isdisjoint(found)
         self.tells = not self.reads and not TELLS.isdisjoint(found)
+        #: Nobody says what it is, and its name does not either: the arguments may.
+        said = (traits.readonly, traits.mutating, traits.bookkeeping, traits.poller)
+        self.open = not any(value is not None for value in said)
         self.source = traits.source
         flags = "r" if traits.readonly else ""
         if traits.mutating:
@@ -191,26 +215,28 @@ class ProgressScheme(Scheme):
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
         digest = args.digest if tidied is args.value else args.digest_of(canonical(tidied))
-        flags = tool.flags
+        flags = tool.flags + _suggested(tidied) if tool.open else tool.flags
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
             record["d"] = cosmetics
         if tool.poller and not any(value.get(name) for name in _TYPED):
             record["f"] = flags = flags + "p"
-        command = commands.command_of(value) if tool.shell else ""
+        command = commands.command_of(value) if tool.shell or tool.open else ""
         if tool.sleeper or (command and "sleep" in command):
             seconds, only = commands.slept(command, value, tool.sleeper)
             if seconds:
                 record["w"] = round(seconds, 3)
             if only:
                 record["f"] = flags + "z"
-        elif not tool.search and not (tool.tells or "m" in flags) and not _ASKS.isdisjoint(tidied):
+        elif (
+            not tool.search and not ("t" in flags or "m" in flags) and not _ASKS.isdisjoint(tidied)
+        ):
             record["f"] = flags + "q"
         if command:
             self._shell(args, command, record)
-        elif tool.reads and not tool.search:
+        elif "r" in flags and not tool.search:
             self._reading(args, tidied, record)
-        elif tool.tells:
+        elif "t" in flags:
             target = {k: v for k, v in tidied.items() if k not in _BODIES}
             if target and len(target) < len(tidied):
                 record["k"] = args.digest_of(canonical(target))
@@ -281,14 +307,14 @@ class ProgressScheme(Scheme):
         if like is None:
             return record
         known = self._tool(tool, traits)
-        numbered = not (known.drains or "p" in flags)
+        reads, numbered = known.reads or "r" in flags, not (known.drains or "p" in flags)
         rest = result.digest_of(middle(text)) if outline.long else ""
-        steady, timeless = self._read(outline, result, known.reads, numbered, rest)
+        steady, timeless = self._read(outline, result, reads, numbered, rest)
         record["n"] = steady
         if timeless != steady:
             record["t"] = timeless
         if like is not outline and like.read is None and not like.long:
-            record["b"] = [like.digest, *self._read(like, result, known.reads, numbered, "")]
+            record["b"] = [like.digest, *self._read(like, result, reads, numbered, "")]
         return record
 
     def _read(
@@ -325,6 +351,22 @@ class ProgressScheme(Scheme):
 def _failed(result: Payload, text: str, said: list[str]) -> Record:
     plain = answers.pattern(text, said)
     return {"e": result.digest_of(plain), "c": answers.failure_class(text)}
+
+
+def _suggested(args: dict[Any, Any]) -> str:
+    """The flags that the names of the arguments suggest, for a tool of which nothing else is known."""
+    names = args.keys()
+    if not names:
+        return ""
+    if names <= _NOTED:
+        return "b"
+    if names <= _READ_BY and not (
+        names.isdisjoint(commands.RANGE_FIELDS) and names.isdisjoint(_ADDRESSES)
+    ):
+        return "r"
+    if not names.isdisjoint(_RECEIVERS) and not names.isdisjoint(_BODIES):
+        return "t"
+    return ""
 
 
 def _said(args: Any) -> tuple[str, ...]:
