@@ -183,3 +183,34 @@ def test_compressed_data_cut_before_its_first_line_says_so(tmp_path: Path) -> No
     file.write_bytes(whole[: len(whole) // 3])
     with pytest.raises(Unreadable, match="the compressed data ends early"):
         list(open_recordings(file))
+
+
+def test_spans_of_a_graphs_tools_are_calls_and_what_runs_inside_is_not(tmp_path: Path) -> None:
+    def span(own: str, name: str, parent: str, second: int, kind: str = "SPAN") -> dict[str, Any]:
+        stamp = f"2026-03-01T10:00:{second:02d}Z"
+        about = {"metadata": {"langgraph_node": "tools"}, "input": "{'n': 1}", "output": "x"}
+        times = {"startTime": stamp, "endTime": stamp}
+        return {
+            "id": own,
+            "type": kind,
+            "name": name,
+            "traceId": "t",
+            "parentObservationId": parent,
+            **times,
+            **about,
+        }
+
+    observations = [
+        span("w", "tools", "root", 1),
+        span("a", "search", "w", 2),
+        span("b", "parse", "a", 3),
+        span("c", "route", "w", 4, "CHAIN"),
+        span("d", "fetch", "root", 5),
+    ]
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps({"trace": {"id": "t"}, "observations": observations}))
+    ((_, events),) = opened(file)
+    assert [(tool, args) for tool, args, _ in calls(events)] == [
+        ("search", {"n": 1}),
+        ("fetch", {"n": 1}),
+    ]

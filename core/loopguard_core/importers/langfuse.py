@@ -127,7 +127,8 @@ def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
     if said in ("TOOL", "execute_tool") or {"tool.name", "gen_ai.tool.name"} & attributes.keys():
         return "tool"
     parent = by_id.get(string(raw.get("parentObservationId")), {})
-    if _node(raw) == "tools" and _node(parent) == "tools" and parent.get("name") == "tools":
+    inside = _node(parent) == "tools" and parent.get("name") != "tools"
+    if kind == "SPAN" and _node(raw) == "tools" and raw.get("name") != "tools" and not inside:
         return "tool"
     return "agent" if kind == "AGENT" else ""
 
