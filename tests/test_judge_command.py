@@ -115,3 +115,12 @@ def test_foreign_text_stays_text_on_its_way_to_the_terminal(tmp_path: Path) -> N
     for byte in ("\x1b", "\x07", "\x9b", "\u202e"):
         assert byte not in out + err
     assert "[bold]" in out
+
+
+def test_a_wrong_policy_name_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "loopguard.toml"
+    config.write_text('policy = "graded"\n')
+    file = str(DATA / "ours.jsonl")
+    code, _, err = judge(file, "--config", str(config), "--policy", "bogus")
+    assert code == 2 and "--policy: there is no policy 'bogus'" in err
+    assert "loopguard.toml" not in err

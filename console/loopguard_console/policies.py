@@ -45,7 +45,8 @@ def _changed(base: Config, name: str, options: dict[str, Any] | None) -> tuple[d
         policy = registry.DEFAULT
     raw = {**base.raw, "policy": policy}
     if options is None:
-        return raw, base.place
+        known = set(names) <= set(registry.names())
+        return raw, base.place if known else "--policy"
     given = {policy: options} if isinstance(policy, str) else options
     raw["policies"] = {**base.options, **given}
     return raw, "--options"
