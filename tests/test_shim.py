@@ -219,3 +219,30 @@ def test_importing_core_brings_nothing_outside_the_standard_library(tmp_path: Pa
         check=True,
     )
     assert done.stdout.strip() == "[] []"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_store_can_be_named_by_its_file(kind: type, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.db"
+    with LoopGuard("tester", store=kind(mine)) as guard:
+        assert guard.tool(lambda q: q)(1) == 1
+    store = open_store(str(mine))
+    assert [s.agent for s in store.sessions()] == ["tester"]
+    store.close()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database", b"SQLite format 3\0 broken"])
+def test_a_store_that_cannot_be_used_is_said_once_and_the_guard_goes_on(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad"
+    if content is None:
+        bad.mkdir()
+    else:
+        bad.write_bytes(content)
+    said: list[str] = []
+    with LoopGuard("tester", policy="graded", store=bad, say=said.append) as guard:
+        search = guard.tool(lambda q: "page")
+        got = [search("x") for _ in range(3)]
+    assert got[0] == "page" and "was not run" in got[2]
+    assert len([line for line in said if "store" in line]) == (0 if content == b"" else 1)

@@ -42,8 +42,9 @@ class LoopGuard:
 
     *agent* is what people see. *session* continues a session of that id (counts included), else a new
     one begins. *parent*: the session that started this one; by default the one in whose process it runs.
-    *settings* are keys of ``loopguard.toml`` and win over the file. A wrong *setting* raises
-    ``ConfigError`` here; a wrong file is said on stderr, and the defaults hold.
+    *store* is an open one, or the path of its file. *settings* are keys of ``loopguard.toml`` and win
+    over the file. A wrong *setting* raises ``ConfigError`` here; a wrong file is said on stderr, and the
+    defaults hold.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class LoopGuard:
         session: str = "",
         parent: str | None = None,
         cwd: str = "",
-        store: Store | None = None,
+        store: Store | str | os.PathLike[str] | None = None,
         on_advice: Callable[[Decision, str], object] | None = None,
         say: Callable[[str], None] = to_stderr,
         raise_on_halt: bool = True,
@@ -65,6 +66,8 @@ class LoopGuard:
         self.raise_on_halt = raise_on_halt
         self._advice: list[str] = []
         self._window: deque[str] = deque(maxlen=_WINDOW)
+        if isinstance(store, (str, os.PathLike)):
+            settings["store"], store = os.fspath(store), None
         outer = os.environ.get(ENVIRONMENT, "")
         self.live = LiveSession(
             _configure(cwd, settings, say),
