@@ -72,7 +72,7 @@ def test_a_store_that_is_emptied_while_it_is_watched_leaves_the_console_standing
             app.post_message(
                 Arrived(Batch(console_scene.NOW, error="the store is locked [/]\x1b[2J"))
             )
-            while "locked [/]\\x1b[2J" not in str(app.screen.query_one("#status").render()):
+            while "locked [/]\\x1b[2J" not in str(app.screen.query_one("#error").render()):
                 await pilot.pause(0.02)
 
     asyncio.run(run())

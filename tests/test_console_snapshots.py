@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,3 +84,51 @@ def test_override_dialog(snap_compare: Compare) -> None:
 
 def test_help(snap_compare: Compare) -> None:
     assert snap_compare(app(), terminal_size=(80, 24), run_before=after("question_mark"))
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("deny", "d"),
+        ("halt", "x"),
+        ("modify", "m"),
+        ("search", "slash"),
+        ("grants", "O"),
+        ("rule", "c"),
+        ("sessions", "s"),
+        ("export", "X"),
+    ],
+)
+def test_dialogs(
+    snap_compare: Compare, name: str, keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textual.widgets.Input._toggle_cursor", lambda self: None)
+    monkeypatch.setattr("textual.widgets.TextArea._toggle_cursor_blink_visible", lambda self: None)
+    monkeypatch.setattr("loopguard_console.screens.debugging.Path.cwd", lambda: Path("/project"))
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=after(keys))
+
+
+@sized
+def test_inbox_light(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app("loopguard-light"), terminal_size=size, run_before=after("i", "j"))
+
+
+def test_live_light_narrow(snap_compare: Compare) -> None:
+    assert snap_compare(app("loopguard-light"), terminal_size=(80, 24), run_before=after())
+
+
+def test_high_contrast(snap_compare: Compare) -> None:
+    assert snap_compare(app("loopguard-contrast"), terminal_size=(80, 24), run_before=after())
+
+
+def test_watching_a_store_that_fails(snap_compare: Compare) -> None:
+    made = app()
+    made.decider = None
+    made.desk.error = "the event store cannot be read: it is locked by another program"
+    assert snap_compare(made, terminal_size=(120, 40), run_before=after())
+
+
+def test_replay_narrow(snap_compare: Compare) -> None:
+    from test_console_replay import recording
+
+    assert snap_compare(recording(), terminal_size=(80, 24), run_before=after("e", "e"))

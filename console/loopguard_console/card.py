@@ -45,11 +45,15 @@ UNANSWERED = {
 
 @dataclass(frozen=True)
 class Asking:
-    """A request as the card shows it: seconds until nobody's answer counts, and whether keys count."""
+    """A request as the card shows it: seconds until nobody's answer counts, and whether keys count.
+
+    ``may``: somebody can decide on this console at all.
+    """
 
     request: Request
     left: float | None
     armed: bool
+    may: bool = True
 
 
 def card(view: View | None, asking: Asking | None, width: int, height: int = 40) -> Content:
@@ -177,6 +181,8 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
     if not asking.armed:
         title = " A MOMENT… " if low else " JUST A MOMENT…  "
     colour = "$text-error" if asking.armed else "$dim"
+    if not asking.may:
+        title = " WAITS FOR SOMEBODY "
     lines = [
         Content.assemble(
             (title, f"bold reverse {colour}"),

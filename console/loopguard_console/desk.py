@@ -41,6 +41,8 @@ class Desk:
         self.views: dict[str, View] = {}
         self.error = ""
         self.filter = ""
+        self._rolled: dict[str, int] | None = None
+        self._known: dict[str, Session] = {}
         self.pinned: Callable[[str], bool] = lambda session: False
         self.named: Callable[[str], str] = lambda session: ""
         self.loaded = not live
@@ -56,7 +58,10 @@ class Desk:
         if batch.error:
             return
         self.loaded = True
-        self.sessions = list(batch.sessions)
+        if self.sessions != list(batch.sessions):
+            self.sessions = list(batch.sessions)
+            self._known = {s.session: s for s in self.sessions}
+            self._rolled = None
         self.state = batch.state
         self.waiting = sorted(batch.waiting, key=lambda r: (-r.tier, r.opened_ts or 0.0, r.seq))
         for session, events in batch.events.items():
@@ -89,11 +94,13 @@ class Desk:
         if session is None:
             session = Session(name)
             self.sessions.append(session)
+            self._known[name] = session
             self.current = self.current or name
         if recording.start is not None:
             session.agent = recording.start.text("agent")
             session.parent = recording.start.text("parent")
         session.calls, session.worst = len(recording), int(recording.worst)
+        self._rolled = None
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -104,7 +111,7 @@ class Desk:
 
     def session(self, name: str) -> Session | None:
         """What is known of a session."""
-        return next((s for s in self.sessions if s.session == name), None)
+        return self._known.get(name)
 
     def tree(self) -> list[tuple[int, Session]]:
         """Sessions with their depth: children below their parents, waiting and worst first."""
@@ -150,15 +157,19 @@ class Desk:
 
     def worst_of(self, session: str) -> int:
         """The worst tier of a session and all below it."""
-        worst, names = 0, {session}
-        more = True
-        while more:
-            found = {s.session for s in self.sessions if s.parent in names} - names
-            names |= found
-            more = bool(found)
-        for known in self.sessions:
-            if known.session in names:
-                worst = max(worst, known.worst)
+        if self._rolled is None:
+            self._rolled = self._roll_up()
+        return self._rolled.get(session, 0)
+
+    def _roll_up(self) -> dict[str, int]:
+        parents = {s.session: s.parent for s in self.sessions}
+        worst = dict.fromkeys(parents, 0)
+        for session in self.sessions:
+            at, seen = session.session, set[str]()
+            while at in worst and at not in seen:
+                seen.add(at)
+                worst[at] = max(worst[at], session.worst)
+                at = parents[at]
         return worst
 
     def request(self, name: str) -> Request | None:

@@ -19,6 +19,7 @@ from loopguard_core.store.contract import Request, Session, Store, StoreError
 
 TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
+LISTED = 0.3  # seconds between two looks at the list of sessions
 BEAT = 2.0  # seconds between beats
 CHUNK = 500  # events of one session in a batch
 
@@ -78,6 +79,9 @@ class Feed(threading.Thread):
         self._lock = threading.Lock()
         self._wanted: dict[str, int] = {}
         self._beaten = 0.0
+        self._listed = float("-inf")
+        self._sessions: tuple[Session, ...] = ()
+        self._state: dict[str, str] = {}
 
     # -- from the screen ---------------------------------------------------------------------------
 
@@ -137,9 +141,11 @@ class Feed(threading.Thread):
             looked = time.monotonic()
 
     def _batch(self, store: Store, now: float) -> Batch:
-        sessions = tuple(store.sessions())
-        if self._only:
-            sessions = tuple(_below(sessions, self._only))
+        if time.monotonic() - self._listed >= LISTED:
+            found = tuple(store.sessions())
+            self._sessions = tuple(_below(found, self._only)) if self._only else found
+            self._state = {s.session: liveness(s, now, self._host) for s in found}
+            self._listed = time.monotonic()
         waiting = () if self._only else tuple(inbox.waiting(store, now))
         with self._lock:
             wanted = dict(self._wanted)
@@ -154,8 +160,7 @@ class Feed(threading.Thread):
             for session, batch in events.items():
                 if self._wanted.get(session) == wanted[session]:
                     self._wanted[session] = batch[-1].seq
-        state = {s.session: liveness(s, now, self._host) for s in sessions}
-        return Batch(now, sessions, state, waiting, events, more)
+        return Batch(now, self._sessions, self._state, waiting, events, more)
 
     def _send(self, batch: Batch) -> None:
         self._taken.wait()

@@ -60,7 +60,11 @@ class InboxScreen(DecidingScreen):
         self.query_one("#requests-title", Pane).put(title)
         request = self.selected()
         armed = self.look()
-        asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
+        asking = (
+            None
+            if request is None
+            else Asking(request, left_of(request, app.desk.now), armed, app.decider is not None)
+        )
         size = self.query_one("#request").scrollable_content_region
         width = max(20, size.width - 1)
         self.query_one("#card", Pane).put(

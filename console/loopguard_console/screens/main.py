@@ -74,6 +74,7 @@ class MainScreen(Looking, Debugging, Managing):
 
     def compose(self) -> ComposeResult:
         yield StatusBar(id="status")
+        yield Pane(id="error")
         yield Transport(id="transport")
         yield Pane(id="welcome")
         with Horizontal(id="body"):
@@ -169,7 +170,11 @@ class MainScreen(Looking, Debugging, Managing):
         self.query_one(TimelinePane).show(view)
         request = self.selected()
         armed = self.look()
-        asking = None if request is None else Asking(request, left_of(request, app.desk.now), armed)
+        asking = (
+            None
+            if request is None
+            else Asking(request, left_of(request, app.desk.now), armed, app.decider is not None)
+        )
         self.query_one(Inspector).show(view, asking)
         self.query_one(StatusBar).show(
             app.desk, title=app.source, muted=app.muted, watches=app.decider is None
@@ -181,6 +186,8 @@ class MainScreen(Looking, Debugging, Managing):
     def _useless(self, view: View | None, request: Request | None) -> frozenset[str]:
         """Actions that would change nothing now; their keys say so, the last line leaves them out."""
         out = set() if request is not None else set(_FOR_REQUESTS)
+        if self.console_app.decider is None and self.console_app.desk.live:
+            out |= {*_FOR_REQUESTS, "override", "reset", "halt", "resume", "rule"}
         if view is None or view.cursor < 0:
             out |= {"override", "reset", "halt", "follow", "next_tier", "search", "back_to_chain"}
         guard = view.recording.guard if view is not None else None
@@ -189,8 +196,11 @@ class MainScreen(Looking, Debugging, Managing):
         return frozenset(out)
 
     def _welcome(self) -> None:
-        """What to do where nothing has been recorded yet."""
+        """What is wrong with the store, and what to do where nothing has been recorded yet."""
         desk = self.console_app.desk
+        error = self.query_one("#error", Pane)
+        error.display = bool(desk.error)
+        error.put(f" {safe(desk.error)}", layout=True)
         empty = desk.loaded and not desk.sessions and not desk.error
         welcome = self.query_one("#welcome", Pane)
         if welcome.display != empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import clock, cut, safe, size
+from loopguard_console.render import clock, safe, size
 from loopguard_console.widgets.pane import Pane
 
 
@@ -59,7 +59,7 @@ class StatusBar(Pane):
 
     def _store(self, desk: Desk, muted: bool, width: int) -> list[tuple[str, str]]:
         if desk.error:
-            return [(f" {cut(safe(desk.error), max(10, width // 2))} ", "bold reverse $text-error")]
+            return [(" store fails ", "bold reverse $text-error")]
         parts = [("muted ", "$text-warning")] if muted else []
         if width >= 100:
             parts.append(("store ok ", "$dim"))
