@@ -103,11 +103,15 @@ class ConsoleServer(Server):
         """One window: what it may do is settled when it opens."""
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=1_000_000)
         await socket.prepare(request)
+
+        async def close() -> None:
+            await socket.close()
+
         console = ConsoleProcess(
             self.command,
             write_bytes=socket.send_bytes,
             write_str=socket.send_str,
-            close=socket.close,
+            close=close,
             download_manager=self.download_manager,
         )
         what = DECIDE if self.door.decides(request.cookies) else WATCH
