@@ -103,6 +103,8 @@ def _next(view: View, verdict: Verdict) -> str:
     for count in view.guard.counts():
         if count.key == verdict.signature and count.next is not None:
             tier, at = count.next
+            if tier < verdict.tier:
+                continue  # another detector's counter, which stands lower
             return f", {tier.word} at {at}"
     return ""
 
