@@ -135,3 +135,9 @@ def test_advice_goes_beside_the_result(name: str) -> None:
     assert ADAPTER.after(heard, "look elsewhere") == {
         "hookSpecificOutput": {"hookEventName": name, "additionalContext": "look elsewhere"}
     }
+
+
+def test_the_projects_configuration_holds_wherever_the_model_went() -> None:
+    heard = ADAPTER.hear({**PRE, "cwd": "/p/below"}, "")
+    assert ADAPTER.folder(heard, {"CLAUDE_PROJECT_DIR": "/p"}) == "/p"
+    assert ADAPTER.folder(heard, {}) == "/p/below"

@@ -98,7 +98,8 @@ class Hook:
         heard = self.heard = self.adapter.hear(data, self.event)
         if heard.kind == host.NOTHING:
             return None
-        config = load_config(heard.cwd if os.path.isdir(heard.cwd) else "")
+        folder = self.adapter.folder(heard, self.environ)
+        config = load_config(folder if os.path.isdir(folder) else "")
         self.closed = config.on_store_failure == "deny"
         store = open_store(
             self.store or config.store or None,

@@ -130,6 +130,9 @@ class ClaudeCode(Adapter):
             return None
         return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
 
+    def folder(self, heard: Heard, environ: Mapping[str, str]) -> str:
+        return environ.get("CLAUDE_PROJECT_DIR") or heard.cwd  # cwd follows the model's own cd
+
     def exports(self, heard: Heard, environ: Mapping[str, str]) -> str:
         return environ.get("CLAUDE_ENV_FILE", "") if heard.kind == START else ""
 

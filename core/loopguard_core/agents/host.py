@@ -141,6 +141,10 @@ class Adapter:
         """What to print when a call has run and there is *advice* for the model."""
         raise NotImplementedError
 
+    def folder(self, heard: Heard, environ: Mapping[str, str]) -> str:
+        """The project whose configuration holds: not what a model may have changed to meanwhile."""
+        return heard.cwd
+
     def exports(self, heard: Heard, environ: Mapping[str, str]) -> str:
         """A file that takes ``export NAME=value`` lines for the agent's shells, or the empty string."""
         return ""
