@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from commands import command
 from importing import DATA
 from loopguard_core.events import decode
 from loopguard_core.store.sqlite import open_store
+from processes import CONSOLE, environment
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +209,19 @@ def test_show_says_what_a_call_waits_for(tmp_path: Path) -> None:
     store = tmp_path / "e.db"
     assert command(store, "import", str(log)).code == 0
     assert "waits R7" in command(store, "show", "s").out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("args", [("export",), ("sessions", "--all"), ("sessions", "--json")])
+def test_output_that_cannot_be_written_is_one_line(args: tuple[str, ...], tmp_path: Path) -> None:
+    store = tmp_path / "e.db"
+    assert command(store, "import", DATA / "ours.jsonl").code == 0
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*CONSOLE, "--store", str(store), *args],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1 and b"No space left" in done.stderr

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or input that cannot be read, 3 some
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -111,6 +112,8 @@ def main(argv: list[str] | None = None) -> None:
     try:
         result: Any = cli.main(argv, prog_name="loopguard-console", standalone_mode=False)
         code = result if isinstance(result, int) else 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Abort:
         code = _say("stopped", 130)
     except click.exceptions.Exit as stop:
@@ -125,9 +128,19 @@ def main(argv: list[str] | None = None) -> None:
     except (Failure, StoreError) as error:
         code = _say(str(error), 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 0
+    except OSError as error:
+        _drop_output()
+        place = error.filename or "the output"
+        code = _say(f"{place} cannot be used: {error.strerror or error}", 1)
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, so that nothing fails again on the way out."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # there may be no real output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:
