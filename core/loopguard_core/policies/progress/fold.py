@@ -1,4 +1,14 @@
-"""The fold of ``progress``: steps without news, and what follows from them."""
+"""``progress``: stop what brings nothing new, leave alone what does (ours, version 1; the default policy).
+
+Unit: a step, that is one assistant message of one agent, however many calls it holds. A step is news when
+a call went well that was not made before, or when an answer differs in substance from all that the same
+call gave. Steps without news are counted until the next news. A call is stopped when it gave the same answer
+often enough and enough steps brought nothing; varying calls that fail alike, find nothing or read known
+lines are stopped every second time. Real time, outages and bookkeeping excuse. A turn or a reset starts afresh.
+Options (calls; 0 switches a tier off): ``warn_at`` 3, ``block_at`` 6, ``halt_at`` 16 for identical calls in a
+row (cycles follow ``block_at``), ``tools.NAME.warn_at`` (``block_at``, ``halt_at``), ``match``. The rules one by
+one, with the situations that forced them, stand in ``docs/policies.md``.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +34,7 @@ _DEFAULTS = (limits.WARN_AT, limits.BLOCK_AT, limits.HALT_AT)
 
 
 class Progress(Policy):
-    """Steps without news. See the package."""
+    """Steps without news. See the module."""
 
     name = "progress"
 
