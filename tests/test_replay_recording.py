@@ -158,3 +158,17 @@ def test_requests_are_pending_only_while_they_wait() -> None:
     assert [a.request for a in recording.pending_at(2)] == ["R1"]
     assert recording.pending_at(1) == [] and recording.pending_at(3) == []
     assert recording.requests["R1"].row == 0
+
+
+def test_a_call_that_ends_long_after_others_began() -> None:
+    recording = Recording(Guard(Ladder(), mode="observe"))
+    many = 70_000
+    start = {"call": "long", "tool": "slow", "args": None}
+    recording.append([Event("call_start", "s", seq=1, data=start)])
+    texts = (Event("assistant_text", "s", seq=seq, data={}) for seq in range(2, many))
+    recording.append(texts)
+    end = {"call": "long", "outcome": "ok", "result": "done"}
+    recording.append([Event("call_end", "s", seq=many, data=end)])
+    row = recording.row(0)
+    assert (row.start_seq, row.end_seq, row.outcome) == (1, many, "ok")
+    assert recording.result(0) == "done"

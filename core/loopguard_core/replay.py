@@ -31,6 +31,8 @@ _CAUSES = ("verdict", "latch", "grant", "halt", "deny", "breakpoint")
 _SNAPSHOTS = 256
 _SPACING = 256
 _REMEMBERED = 1024
+#: Events between a call's start and its end from which on they are kept apart.
+_LONG = 0xFFFF
 #: Events that are shown between the calls.
 MARKS = (
     frozenset(TYPES)
@@ -83,12 +85,14 @@ class Recording:
         self.outcomes = bytearray()
         self._flags = bytearray()
         self._counts = bytearray()
-        self._sig = array("I")
+        self._key_signature = array("I")
+        self._odd_signatures: dict[int, int] = {}
         self._ts = array("d")
         self._duration = array("f")
         self._turn_rows = array("I")
         self._starts = array("I")
-        self._ends = array("I")
+        self._spans = array("H")
+        self._long_spans: dict[int, int] = {}
 
     @classmethod
     def of(cls, events: Iterable[Event], guard: Guard, *, window: int = WINDOW) -> Recording:
@@ -183,11 +187,14 @@ class Recording:
         self.outcomes.append(0)
         signature = self._signature(verdict.signature)
         self._last_of[signature] = row
-        self._sig.append(signature)
+        if key == len(self._key_signature):
+            self._key_signature.append(signature)
+        elif self._key_signature[key] != signature:
+            self._odd_signatures[row] = signature
         self._ts.append(event.ts if event.ts is not None else float("nan"))
         self._duration.append(float("nan"))
         self._starts.append(self.seq)
-        self._ends.append(0)
+        self._spans.append(0)
 
     def _end(self, event: Event, folded: Verdict | None) -> None:
         row = self._open.pop(str(event.data["call"]), None)
@@ -195,7 +202,10 @@ class Recording:
             return
         verdict = _recorded(event) or folded
         self.outcomes[row] = STATES.index(str(event.data["outcome"]))
-        self._ends[row] = self.seq
+        span = self.seq - self._starts[row]
+        self._spans[row] = min(span, _LONG)
+        if span >= _LONG:
+            self._long_spans[row] = span
         if verdict is not None:
             self._after[row] = verdict.tier
             self.tiers[row] = max(self._before[row], verdict.tier)
@@ -250,7 +260,7 @@ class Recording:
         row.number = index + 1
         row.key = self.keys[index]
         row.tool = self.tools[row.key]
-        row.signature = self._signatures[self._sig[index]]
+        row.signature = self._signatures[self._signature_at(index)]
         row.ts = _known(self._ts[index])
         row.duration = _known(self._duration[index])
         row.outcome = STATES[self.outcomes[index]]
@@ -261,7 +271,7 @@ class Recording:
         row.released = bool(self._flags[index] & 1)
         row.turn = self.turn_at(index)
         row.start_seq = self._starts[index]
-        row.end_seq = self._ends[index]
+        row.end_seq = self._end_of(index)
         return row
 
     def together(self, index: int) -> bool:
@@ -280,9 +290,20 @@ class Recording:
         """All calls in order."""
         return (self.row(index) for index in range(len(self)))
 
+    def _end_of(self, index: int) -> int:
+        """The number of the event that ended a call, 0 while it runs."""
+        span = self._spans[index]
+        if span == _LONG:
+            span = self._long_spans[index]
+        return self._starts[index] + span if span else 0
+
+    def _signature_at(self, index: int) -> int:
+        odd = self._odd_signatures.get(index)
+        return self._key_signature[self.keys[index]] if odd is None else odd
+
     def events_of(self, index: int) -> tuple[Event | None, Event | None]:
         """The ``call_start`` of a call and its ``call_end`` (None while it runs)."""
-        end = self._ends[index]
+        end = self._end_of(index)
         return self._event(self._starts[index]), self._event(end) if end else None
 
     def _event(self, seq: int) -> Event | None:
@@ -360,7 +381,7 @@ class Recording:
             return self._starts[0] - 1 if len(self) else self.seq
         if index >= len(self) - 1:
             return self.seq
-        return max(self._ends[index] or self._starts[index], self._starts[index])
+        return self._end_of(index) or self._starts[index]
 
     def row_of(self, seq: int) -> int:
         """The call that event *seq* belongs to: the last one that had started by then; at least 0."""
@@ -419,10 +440,7 @@ class Recording:
         return None
 
     def first_of_streak(self, index: int) -> int:
-        """The first call of the repeats to which call *index* belongs: no gap as long as the window.
-
-        Looks back over at most 10,000 calls.
-        """
+        """The first of the repeats to which a call belongs, within 10,000 calls: no gap of a window."""
         key, first, missed = self.keys[index], index, 0
         for at in range(index - 1, max(-1, index - 10_001), -1):
             if self.keys[at] == key:
@@ -446,11 +464,11 @@ class Recording:
 
         Its arguments may differ in what the policy ignores.
         """
-        signature = self._sig[index]
+        signature = self._signature_at(index)
         if not self._signatures[signature]:
             return self.repeats_before(index)
         for at in range(index - 1, max(-1, index - 10_001), -1):
-            if self._sig[at] == signature:
+            if self._signature_at(at) == signature:
                 return at
         return None
 
