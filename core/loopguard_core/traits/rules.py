@@ -41,6 +41,10 @@ _THINGS = frozenset(
 POLLS = frozenset(
     "poll wait await sleep status progress heartbeat health healthcheck ping watch monitor alive ready readiness".split()
 )
+_SETS = frozenset(
+    "update set change put post write send reset create mark edit delete patch start stop enable disable add remove"
+    " restart kill report publish push sleep wait await".split()
+)
 _NOTES = frozenset(
     "todo todos todolist think thinking thought thoughts scratchpad reflect reflection intent".split()
 )
@@ -78,6 +82,10 @@ def by_words(tool: str) -> dict[str, Any]:
         return flags
     if _bookkeeping(found):
         return {"bookkeeping": True, "mutating": False}
+    if found[-1] in POLLS and found[0] not in _SETS:  # deploy_status asks, though deploy does not
+        return {"poller": True, "readonly": True, "mutating": False}
+    if found[0] in POLLS:  # wait_for_deploy waits
+        return {"poller": True, "mutating": False}
     if POLLS.intersection(found) and found[0] not in WRITES:
         flags["poller"] = True
     verb = next(
