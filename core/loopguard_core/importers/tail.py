@@ -73,9 +73,12 @@ class Tail(Source):
     def _all_lines(self, report: Report) -> Iterator[bytes]:
         try:
             while True:
+                last = self.closed  # what was written before the closing is still to be read
                 yield from self._new_lines()
-                if self.closed:
+                if last:
                     return
+                if self.closed:
+                    continue
                 self._at_end()
                 self._more.wait()
                 self._more.clear()
