@@ -19,6 +19,8 @@ POLICIES: list[tuple[str, dict[str, Any]]] = [
     ("hermes", {"hard_stop_enabled": True}),
     ("tool-loop-guard", {}),
     ("dsh", {"softThreshold": 2, "hardThreshold": 3}),
+    ("nous", {}),
+    ("progress", {}),
 ]
 
 tools = st.sampled_from(["search", "read", "bash"])
@@ -135,3 +137,18 @@ def test_a_guard_rebuilt_from_the_turn_is_the_guard_that_lived(
     rebuilt = fresh(policy, **options)
     rebuild(rebuilt, ListStore(log), "s", log[-1].ts or 0.0 if log else 0.0)
     assert state(rebuilt) == state(lived)
+
+
+def test_a_message_that_a_human_interrupts_counts_the_same_after_a_rebuild() -> None:
+    def event(seq: int, type: str, **data: Any) -> Event:
+        return Event(type, "s", seq=seq, ts=1000.0 + seq, data=data)
+
+    log = [event(1, "call_start", call="c1", tool="search", args="a", message="m")]
+    log.append(event(2, "user_message", text="wait"))
+    log.append(event(3, "call_start", call="c2", tool="search", args="a", message="m"))
+    end = event(4, "call_end", call="c2", outcome="ok", result="r")
+    lived, rebuilt = fresh("nous"), fresh("nous")
+    for one in log:
+        lived.apply(one)
+    rebuild(rebuilt, ListStore(log), "s", 1003.0)
+    assert rebuilt.apply(end) == lived.apply(end) is not None

@@ -304,7 +304,10 @@ class Guard:
             self._refused(opened, event.seq)
             return None
         message = opened.call.message
-        closes = not self._open or all(o.call.message != message for o in self._open.values())
+        closes = not self._open or not any(
+            o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
+            for o in self._open.values()
+        )
         outcome = self._reading.outcome_of(event, opened.call, opened.args, closes)
         self._answered(opened, outcome)
         if not opened.started:
