@@ -163,3 +163,15 @@ def test_arming() -> None:
     held = [2.76 + 0.04 * n for n in range(50)]  # a key held down
     assert not any(keys.press(now) for now in held)
     assert keys.press(held[-1] + 0.5)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_inbox_lifts_a_halt() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
+        await pilot.press("i")
+        await pilot.pause()
+        await pilot.press("u")
+        await carried(app, pilot)
+        assert [what for what, _, _ in nobody.said] == ["resume"]
+
+    drive(step)

@@ -103,7 +103,13 @@ ACTIONS: tuple[Action, ...] = (
         danger=True,
     ),
     Action(
-        "resume", ("u",), "resume", "Lift a halt, yours or the guard's.", CONTROL, ("live",), True
+        "resume",
+        ("u",),
+        "resume",
+        "Lift a halt, yours or the guard's.",
+        CONTROL,
+        ("live", "inbox"),
+        True,
     ),
     Action(
         "grants",

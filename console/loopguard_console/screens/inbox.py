@@ -76,7 +76,8 @@ class InboxScreen(DecidingScreen):
         self.query_one(StatusBar).show(
             app.desk, title="", muted=app.muted, watches=app.decider is None
         )
-        self.query_one(KeyBar).show()
+        halted = request is not None and request.cause == "latch"
+        self.query_one(KeyBar).show(frozenset() if halted else frozenset({"resume"}))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw)
