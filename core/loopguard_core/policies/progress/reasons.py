@@ -84,9 +84,9 @@ def _story(tool: str, agent: Agent, asked: Asked, end: str) -> str:
     name, kind, more = named(tool), asked.failing, ""
     count = times(asked.answers.get(asked.last, 0))
     if asked.open:
-        more = f"; {asked.open} more like it still run"
+        more = f"; {asked.open} more like it still {'runs' if asked.open == 1 else 'run'}"
     if asked.refused and kind != DENIED:
-        more += f"; {asked.refused} more like it were refused"
+        more += f"; {asked.refused} more like it {'was' if asked.refused == 1 else 'were'} refused"
     if not kind:
         what = f"called {count} with the same arguments and gave the same answer"
     elif kind == DENIED:
