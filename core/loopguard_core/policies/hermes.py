@@ -20,8 +20,8 @@ from __future__ import annotations
 import json
 
 from loopguard_core.identity import Payload, canonical
-from loopguard_core.policies.base import Call, Outcome, Policy
-from loopguard_core.policies.flight import Flight
+from loopguard_core.policies.base import Call, Outcome
+from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.hermes_options import IDEMPOTENT, MUTATING, Limits, take_limits
 from loopguard_core.policies.keys import ArgsScheme, Matchers
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
@@ -76,12 +76,11 @@ class HermesScheme(ArgsScheme):
         return result.digest if value is None else result.digest_of(canonical(value))
 
 
-class Hermes(Policy):
+class Hermes(HermesCounters):
     """The guard of Hermes Agent 0.13 to 0.19. See the module."""
 
     name = "hermes"
     sees_denied = False
-    state: tuple[str, ...] = ("_failures", "_tool_failures", "_results", "_flight")
     idempotent = IDEMPOTENT
     mutating = MUTATING
 
@@ -93,16 +92,9 @@ class Hermes(Policy):
         self.idempotent = options.take_names("idempotent_tools", self.idempotent)
         self.mutating = options.take_names("mutating_tools", self.mutating)
         super().__init__(self._scheme(Matchers.take(options)))
-        self._failures: dict[str, int] = {}
-        self._tool_failures: dict[str, int] = {}
-        self._results: dict[str, tuple[str, int]] = {}
-        self._flight = Flight()
 
     def _scheme(self, matchers: Matchers | None) -> HermesScheme:
         return HermesScheme("hermes/1", matchers)
-
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
 
     def _reads(self, tool: str) -> bool:
         return tool in self.idempotent and tool not in self.mutating
@@ -224,22 +216,7 @@ class Hermes(Policy):
     def _progressed(self, tool: str) -> None:
         """A success of *tool*: later versions take some as progress of everything."""
 
-    # -- turns and counters ----------------------------------------------------------------------
-
-    def turn(self, reason: str) -> None:
-        self._flight.clear()
-        self.reset()
-
-    def reset(self, *, tool: str = "", signature: str = "") -> None:
-        if not tool and not signature:
-            self._failures.clear()
-            self._tool_failures.clear()
-            self._results.clear()
-            return
-        for counters in (self._failures, self._results):
-            for key in [k for k in counters if k == signature or (tool and tool_of(k) == tool)]:
-                del counters[key]
-        self._tool_failures.pop(tool or tool_of(signature), None)
+    # -- counters --------------------------------------------------------------------------------
 
     def counts(self) -> list[Count]:
         found = []

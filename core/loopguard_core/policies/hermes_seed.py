@@ -15,8 +15,8 @@ Options (counts of calls): ``warnings_enabled`` true, ``hard_stop_enabled`` fals
 from __future__ import annotations
 
 from loopguard_core.identity import Payload
-from loopguard_core.policies.base import Call, Outcome, Policy
-from loopguard_core.policies.flight import Flight
+from loopguard_core.policies.base import Call, Outcome
+from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
 from loopguard_core.verdict import Count, Tier, Verdict, tool_of
@@ -66,11 +66,10 @@ def _thresholds(options: Options, default: dict[str, int], hard_stop: bool) -> d
     return values
 
 
-class HermesSeed(Policy):
+class HermesSeed(HermesCounters):
     """The guard of the seed document. See the module."""
 
     name = "hermes-seed"
-    state = ("_failures", "_tool_failures", "_results", "_flight")
 
     def __init__(self, options: Options) -> None:
         self.warnings = options.take_bool("warnings_enabled", True)
@@ -80,13 +79,6 @@ class HermesSeed(Policy):
             lambda o: _thresholds(o, self.thresholds, self.hard_stop)
         )
         super().__init__(SeedScheme("hermes-seed/1", Matchers.take(options)))
-        self._failures: dict[str, int] = {}
-        self._tool_failures: dict[str, int] = {}
-        self._results: dict[str, tuple[str, int]] = {}
-        self._flight = Flight()
-
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
 
     def _at(self, tool: str, name: str) -> int:
         return self._per_tool.get(tool, self.thresholds)[name]
@@ -167,21 +159,6 @@ class HermesSeed(Policy):
         if count and self.warnings and count >= warn:
             return self._verdict(Tier.WARN, "no_progress", signature, count, warn, reason)
         return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
-
-    def turn(self, reason: str) -> None:
-        self._flight.clear()
-        self.reset()
-
-    def reset(self, *, tool: str = "", signature: str = "") -> None:
-        if not tool and not signature:
-            self._failures.clear()
-            self._tool_failures.clear()
-            self._results.clear()
-            return
-        for counters in (self._failures, self._results):
-            for key in [k for k in counters if k == signature or (tool and tool_of(k) == tool)]:
-                del counters[key]
-        self._tool_failures.pop(tool or tool_of(signature), None)
 
     def counts(self) -> list[Count]:
         found = []
