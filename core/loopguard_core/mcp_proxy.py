@@ -20,7 +20,7 @@ from loopguard_core.pipes import LineReader, LineWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
     from loopguard_core.config import Config
@@ -102,9 +102,13 @@ class Proxy:
         server = Child(self._command, {ENVIRONMENT: self._id})
         self._client = LineWriter(os.dup(1))
         self._server = LineWriter(server.stdin)
-        down = asyncio.create_task(self._down(LineReader(0)))
+        down = asyncio.create_task(
+            self._pump(LineReader(0), self._down_line, self._server, "a message passes unjudged")
+        )
         reader = LineReader(server.stdout)
-        up = asyncio.create_task(self._up(reader))
+        up = asyncio.create_task(
+            self._pump(reader, self._up_line, self._client, "a result passes as it is")
+        )
         ends: set[asyncio.Future[Any]] = {down, up, server.gone, server.told}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         reason = "the server ended" if up.done() or server.gone.done() else "the client left"
@@ -149,20 +153,27 @@ class Proxy:
                 self._live.after(decision, f"{reason} before there was a result", outcome=outcome)
         self._live.end(reason)
 
-    # -- from the client to the server -----------------------------------------------------------
-
-    async def _down(self, reader: LineReader) -> None:
+    async def _pump(
+        self,
+        reader: LineReader,
+        handle: Callable[[bytes], Awaitable[None]],
+        onward: LineWriter,
+        otherwise: str,
+    ) -> None:
+        """Give each line of *reader* to *handle*; a line that it fails on goes *onward* as it is."""
         try:
             async for line in reader.lines():
                 try:
-                    await self._down_line(line)
+                    await handle(line)
                 except OSError:
                     raise
                 except Exception as error:  # noqa: BLE001 - the client must not fall over its guard
-                    to_stderr(f"internal error, a message passes unjudged: {error!r}")
-                    await self._server.write(line)
+                    to_stderr(f"internal error, {otherwise}: {error!r}")
+                    await onward.write(line)
         except OSError:
-            pass  # the server reads no more: it is ending
+            pass  # the other side reads no more: it has left, or is ending
+
+    # -- from the client to the server -----------------------------------------------------------
 
     async def _down_line(self, line: bytes) -> None:
         message = _parsed(line)
@@ -273,19 +284,6 @@ class Proxy:
                 return
 
     # -- from the server to the client -----------------------------------------------------------
-
-    async def _up(self, reader: LineReader) -> None:
-        try:
-            async for line in reader.lines():
-                try:
-                    await self._up_line(line)
-                except OSError:
-                    raise
-                except Exception as error:  # noqa: BLE001 - the client must not fall over its guard
-                    to_stderr(f"internal error, a result passes as it is: {error!r}")
-                    await self._client.write(line)
-        except OSError:
-            pass  # the client reads no more: it has left
 
     async def _up_line(self, line: bytes) -> None:
         message = _parsed(line)
