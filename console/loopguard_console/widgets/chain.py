@@ -10,7 +10,6 @@ from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_
 from loopguard_console.view import View
 from loopguard_console.widgets.virtual import VirtualList
 from loopguard_core.calls import Row
-from loopguard_core.verdict import Tier
 
 TIER_STYLES = ("p-allow", "p-warn", "p-block", "p-halt")
 PILLS = ("p-allow", "p-warnpill", "p-blockpill", "p-haltpill")
@@ -196,7 +195,3 @@ class Chain(VirtualList):
             Segment(head, self.style(style)),
             Segment(safe(text, max(0, width - len(head))), self.style("p-mark")),
         ]
-
-    def tier_style(self, tier: Tier) -> str:
-        """The name of a tier's style."""
-        return TIER_STYLES[tier]
