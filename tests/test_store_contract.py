@@ -290,6 +290,24 @@ def test_many_at_once_pass_over_what_is_there(store: Store) -> None:
     assert (store.last("s"), store.last("t")) == (3, 1)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_many_that_expect_a_state_are_all_appended_or_none(store: Store, named: bool) -> None:
+    """With an event about a request among them, and without."""
+    store.append(start("c1"))
+    asked = [Event("request_opened", "s", data={"request": "R7", "call": "c2", "tier": "block"})]
+    batch = [end("c1"), start("c2"), *(asked if named else [])]
+    for wrong in (0, 2):
+        with pytest.raises(Stale):
+            store.extend(batch, expect=wrong)
+    with pytest.raises(Taken):
+        store.extend([*batch, start("c1")], expect=1)
+    assert (store.last("s"), store.requests()) == (1, [])
+    assert store.extend(batch, expect=1) == len(batch)
+    assert [e.seq for e in store.read("s")] == [*range(1, 2 + len(batch))]
+    assert store.append(Event("note", "s"), expect=1 + len(batch)) == 2 + len(batch)
+    assert store.extend([start("c1", "new")], expect=0) == 1
+
+
 def test_a_forgotten_session_leaves_nothing_and_names_are_not_given_again(store: Store) -> None:
     for session in "st":
         opened(store, "c1", session)

@@ -167,11 +167,13 @@ class Store:
         """
         raise NotImplementedError
 
-    def extend(self, events: Sequence[Event]) -> int:
+    def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
         """Append many recorded events in one transaction, much cheaper each; how many were appended.
 
         Those that exist once and are there already are passed over. Others cannot write meanwhile, so
-        some hundreds at a time are enough.
+        some hundreds at a time are enough. With *expect* the events are of one session and all of them
+        are appended or none: ``Stale`` if its last number is not *expect*, ``Taken`` if one that exists
+        once is there already.
         """
         raise NotImplementedError
 

@@ -76,13 +76,28 @@ class MemoryStore(Store):
             self._changed.notify_all()
             return stored.seq
 
-    def extend(self, events: Sequence[Event]) -> int:
+    def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
         appended = 0
-        for event in events:
-            with suppress(Taken):
-                self.append(event)
-                appended += 1
+        with self._changed:
+            if expect is not None:
+                self._check_all(events, expect)
+            for event in events:
+                with suppress(Taken):
+                    self.append(event)
+                    appended += 1
         return appended
+
+    def _check_all(self, events: Sequence[Event], expect: int) -> None:
+        """Raise what appending *events* one after the other after *expect* would."""
+        coming: set[Key] = set()
+        for event in events:
+            key = _key(event)
+            if expect != len(self._events.get(event.session, ())):
+                raise Stale
+            if key is not None and (key in coming or key in self._once):
+                raise Taken(self._once[key].seq if key in self._once else 0)
+            if key is not None:
+                coming.add(key)
 
     def read(
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True

@@ -79,7 +79,7 @@ class SqliteStore(Store):
             key = self._insert(session, expect, event, row)
         return key & schema.MASK
 
-    def extend(self, events: Sequence[Event]) -> int:
+    def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
         from loopguard_core.store import bulk  # never on an agent's path
 
         plain = not self._has_secret_tool and not any(e.type in rows.OF_REQUEST for e in events)
@@ -87,6 +87,8 @@ class SqliteStore(Store):
             packed = [(e, rows.pack(e, self._redactor, self._limit)) for e in events]
             try:
                 with self._link.transaction():
+                    if expect is not None and events and expect != self.last(events[0].session):
+                        raise Stale
                     bulk.insert(self._link, packed)
                 return len(events)
             except sqlite3.IntegrityError:
@@ -95,8 +97,10 @@ class SqliteStore(Store):
         with self._link.transaction():
             for event in events:
                 try:
-                    self.append(event)
+                    self.append(event, expect=None if expect is None else expect + appended)
                 except Taken:
+                    if expect is not None:
+                        raise
                     continue
                 appended += 1
         return appended
