@@ -115,7 +115,7 @@ class Config:
 
 def without_functions(options: Mapping[str, Any]) -> dict[str, Any]:
     """A policy's options less those that name code, which nobody may bring in by a recording."""
-    return {k: v for k, v in options.items() if k != "match"}
+    return {k: v for k, v in options.items() if k not in ("match", "key_fn")}
 
 
 def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Config:
