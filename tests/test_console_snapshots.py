@@ -109,6 +109,16 @@ def test_dialogs(
 
 
 @sized
+def test_thresholds(
+    snap_compare: Compare, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textual.widgets.Input._toggle_cursor", lambda self: None)
+    monkeypatch.setattr("loopguard_console.screens.debugging.Path.cwd", lambda: Path("/project"))
+    keys = ("c", "down", "down", "down", "down", "enter")
+    assert snap_compare(app(), terminal_size=size, run_before=after(*keys))
+
+
+@sized
 def test_inbox_light(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(app("loopguard-light"), terminal_size=size, run_before=after("i", "j"))
 

@@ -189,7 +189,7 @@ ACTIONS: tuple[Action, ...] = (
         "rule",
         ("c",),
         "rule…",
-        "Write a rule about this tool into loopguard.toml: it polls, it is bookkeeping, a field never matters. You see the change first.",
+        "Write a rule about this tool into loopguard.toml: it polls, it is bookkeeping, it has thresholds of its own, a field never matters. You see the change first.",
         LOOK,
     ),
     Action("undo_rule", ("U",), "undo rule", "Take the last rule back.", LOOK),

@@ -1,4 +1,4 @@
-"""Rules that a person writes from a call: one key of a tool's table in ``loopguard.toml``.
+"""Rules that a person writes from a call: keys of a tool's table in ``loopguard.toml``.
 
 The file is edited as text, so comments and order stay. Before anything is written the result is parsed: it
 must say exactly what it said before and the new rule. Times do not matter here, and nothing is judged.
@@ -15,19 +15,26 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loopguard_core.config import Config, ConfigError, find
+from loopguard_core.config import Config, ConfigError, find, without_functions
+from loopguard_core.policies import registry
 
 
 class RuleError(Exception):
     """A rule that cannot be written there: why, and what to do."""
 
 
+Value = bool | int | list[int] | list[str]
+
+
 class Rule(NamedTuple):
-    """One rule in words and as a key with its value; a list is added to what is there."""
+    """One rule in words and as keys with their values; a list of names is added to what is there.
+
+    ``above``: the tables in which the tool's own table stands.
+    """
 
     words: str
-    key: str
-    value: bool | list[str]
+    values: dict[str, Value]
+    above: tuple[str, ...] = ("tools",)
 
 
 class Edit(NamedTuple):
@@ -51,19 +58,22 @@ class Edit(NamedTuple):
         return "\n".join(lines)
 
 
-def rules_for(tool: str, args: object) -> list[Rule]:
-    """The rules that may be meant when a call of *tool* with *args* was judged wrongly."""
-    out = [
-        Rule("this tool polls: asking again is what it is for", "poller", True),
-        Rule("bookkeeping: notes and plans, which interrupt no streak", "bookkeeping", True),
-        Rule("it only reads: running it changes nothing", "readonly", True),
-        Rule("it changes things, even when its answers are alike", "mutating", True),
+#: What may be true of any tool.
+TRAITS = (
+    Rule("this tool polls: asking again is what it is for", {"poller": True}),
+    Rule("bookkeeping: notes and plans, which interrupt no streak", {"bookkeeping": True}),
+    Rule("it only reads: running it changes nothing", {"readonly": True}),
+    Rule("it changes things, even when its answers are alike", {"mutating": True}),
+)
+
+
+def field_rules(args: object) -> list[Rule]:
+    """The rules about the fields of a call's arguments."""
+    fields = list(args)[:8] if isinstance(args, dict) else []
+    return [
+        *(Rule(f"ignore the field {f}: it never matters", {"ignored_fields": [f]}) for f in fields),
+        *(Rule(f"only the field {f} matters", {"identity_fields": [f]}) for f in fields),
     ]
-    for field in list(args)[:8] if isinstance(args, dict) else []:
-        out.append(Rule(f"ignore the field {field}: it never matters", "ignored_fields", [field]))
-    for field in list(args)[:8] if isinstance(args, dict) else []:
-        out.append(Rule(f"only the field {field} matters", "identity_fields", [field]))
-    return out
 
 
 def propose(cwd: str, tool: str, rule: Rule) -> Edit:
@@ -74,13 +84,16 @@ def propose(cwd: str, tool: str, rule: Rule) -> Edit:
     try:
         path = Path(find(cwd, os.environ) or Path(cwd, "loopguard.toml"))
         before = path.read_text("utf-8") if path.exists() else None
-        old = tomllib.loads(before or "")
+        expected = tomllib.loads(before or "")
     except (ConfigError, OSError, ValueError) as error:
         raise RuleError(f"the settings cannot be read: {error}") from None
     top = ("tool", "loopguard") if path.name == "pyproject.toml" else ()
-    wanted = _wanted(old, (*top, "tools", tool), rule)
-    after = _edited(before or "", (*top, "tools", tool), rule, wanted)
-    expected = _set(old, (*top, "tools", tool), rule.key, wanted)
+    table = (*top, *rule.above, tool)
+    after = before or ""
+    for key, value in rule.values.items():
+        wanted = _wanted(expected, table, key, value)
+        after = _edited(after, table, key, wanted)
+        expected = _set(expected, table, key, wanted)
     try:
         if tomllib.loads(after) != expected:
             raise RuleError(
@@ -89,10 +102,19 @@ def propose(cwd: str, tool: str, rule: Rule) -> Edit:
         section: Any = expected
         for name in top:
             section = section[name]
-        Config(section, str(path))
+        _check(Config(section))
     except (tomllib.TOMLDecodeError, ConfigError) as error:
         raise RuleError(f"{path} would no longer be valid: {error}") from None
     return Edit(path, before, after)
+
+
+def _check(config: Config) -> None:
+    """Raise ``ConfigError`` for options that no policy takes. A project's own functions are not loaded."""
+    options = {name: without_functions(table) for name, table in config.options.items()}
+    checked = config.changed(policies=options)
+    checked.make_policy()
+    for name in options.keys() & set(registry.names()):
+        checked.changed(policy=name).make_policy()
 
 
 def write(edit: Edit) -> Edit:
@@ -115,14 +137,14 @@ def write(edit: Edit) -> Edit:
     return Edit(path, edit.after, edit.before or "")
 
 
-def _wanted(old: dict[str, Any], table: tuple[str, ...], rule: Rule) -> bool | list[str]:
+def _wanted(old: dict[str, Any], table: tuple[str, ...], key: str, value: Value) -> Value:
     here: Any = old
     for name in table:
         here = here.get(name, {}) if isinstance(here, dict) else {}
-    there = here.get(rule.key) if isinstance(here, dict) else None
-    if isinstance(rule.value, list) and isinstance(there, list):
-        return [*there, *(f for f in rule.value if f not in there)]
-    return rule.value
+    there = here.get(key) if isinstance(here, dict) else None
+    if isinstance(there, list) and isinstance(value, list) and isinstance(value[0], str):
+        return [*there, *(name for name in value if name not in there)]
+    return value
 
 
 def _set(old: dict[str, Any], table: tuple[str, ...], key: str, value: object) -> dict[str, Any]:
@@ -136,9 +158,8 @@ def _set(old: dict[str, Any], table: tuple[str, ...], key: str, value: object) -
     return new
 
 
-def _edited(text: str, table: tuple[str, ...], rule: Rule, value: bool | list[str]) -> str:
-    shown = "true" if value is True else f"[{', '.join(map(_string, value or []))}]"
-    line = f"{rule.key} = {shown}"
+def _edited(text: str, table: tuple[str, ...], key: str, value: Value) -> str:
+    line = f"{key} = {_shown(value)}"
     lines = text.split("\n")
     at = next((n for n, found in enumerate(lines) if _header(found) == table), None)
     if at is None:
@@ -148,7 +169,7 @@ def _edited(text: str, table: tuple[str, ...], rule: Rule, value: bool | list[st
     for number in range(at + 1, len(lines)):
         if lines[number].lstrip().startswith("["):
             break
-        if re.match(rf"\s*{re.escape(rule.key)}\s*=", lines[number]):
+        if re.match(rf"\s*{re.escape(key)}\s*=", lines[number]):
             lines[number] = line
             return "\n".join(lines)
     lines.insert(at + 1, line)
@@ -169,6 +190,12 @@ def _header(line: str) -> tuple[str, ...]:
         name, here = next(iter(here.items()))
         names.append(name)
     return tuple(names)
+
+
+def _shown(value: Value | str) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return _string(value) if isinstance(value, str) else str(value).lower()
 
 
 def _quoted(name: str) -> str:

@@ -156,7 +156,8 @@ class Debugging(DecidingScreen):
 
         args = view.recording.args(view.cursor)
         folder = cwd if Path(cwd).is_dir() and cwd else str(Path.cwd())
-        await app.open_screen(RuleScreen(row.tool, args, folder), answer)
+        policies = view.recording.guard.policy.name.split("+")
+        await app.open_screen(RuleScreen(row.tool, args, folder, policies), answer)
 
     def action_undo_rule(self) -> None:
         """Take the last rule back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,7 +14,12 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from loopguard_console.render import safe
-from loopguard_console.rules import Edit, Rule, RuleError, propose, rules_for
+from loopguard_console.rules import TRAITS, Edit, Rule, RuleError, field_rules, propose
+from loopguard_console.thresholds import Thresholds, rule_of, thresholds_for
+from loopguard_console.widgets.numbers import Numbers
+
+_CHOOSE = "Enter shows what would change in the file · Esc leaves it"
+_FILL = "↑ ↓ line · Enter shows what would change in the file · Esc goes back"
 
 
 class RuleScreen(ModalScreen[Edit | None]):
@@ -24,28 +30,34 @@ class RuleScreen(ModalScreen[Edit | None]):
         Binding("enter", "write", "write it"),
     ]
 
-    def __init__(self, tool: str, args: object, cwd: str) -> None:
+    def __init__(self, tool: str, args: object, cwd: str, policies: Sequence[str] = ()) -> None:
         super().__init__()
         self._tool = tool
         self._cwd = cwd
-        self._rules: list[Rule] = rules_for(tool, args)
+        self._rules: list[Rule | Thresholds] = [
+            *TRAITS,
+            *thresholds_for(cwd, tool, policies),
+            *field_rules(args),
+        ]
         self._edit: Edit | None = None
+        self._filling: Thresholds | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Static(Content.assemble(("Rule", "bold"), f"  for {safe(self._tool, 50)}"))
             yield OptionList(*[Option(Content(safe(rule.words, 90))) for rule in self._rules])
+            yield Numbers()
             with VerticalScroll(id="diff"):
                 yield Static(id="change", markup=False)
             yield Static(id="says", markup=False)
 
     def on_mount(self) -> None:
-        self.set_focus(self.query_one(OptionList))
-        self._show("Enter shows what would change in the file · Esc leaves it")
+        self._choose()
 
     def _show(self, says: str) -> None:
-        edit = self._edit
-        self.query_one(OptionList).display = edit is None
+        edit, filling = self._edit, self._filling
+        self.query_one(OptionList).display = edit is None and filling is None
+        self.query_one(Numbers).display = edit is None and filling is not None
         self.query_one("#diff").display = edit is not None
         if edit is not None:
             styles = {"+": "$text-success", "-": "$text-error", "@": "$dim"}
@@ -56,10 +68,36 @@ class RuleScreen(ModalScreen[Edit | None]):
             self.query_one("#change", Static).update(Content("\n").join(lines))
         self.query_one("#says", Static).update(safe(says))
 
+    def _choose(self) -> None:
+        self._filling = None
+        self._show(_CHOOSE)
+        self.set_focus(self.query_one(OptionList))
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A rule was chosen: show the change."""
+        """A rule was chosen: show the change; for thresholds ask for the numbers first."""
+        rule = self._rules[event.option_index]
+        if isinstance(rule, Rule):
+            self._propose(rule)
+            return
+        self._filling = rule
+        self.query_one(Numbers).ask(rule.policy, rule.values)
+        self._show(_FILL)
+        self.query_one(Numbers).line(0)
+
+    def on_numbers_filled(self, event: Numbers.Filled) -> None:
+        """The numbers were typed: show the change."""
+        if self._filling is None:
+            return
         try:
-            self._edit = propose(self._cwd, self._tool, self._rules[event.option_index])
+            rule = rule_of(self._filling, event.typed)
+        except RuleError as error:
+            self._show(str(error))
+        else:
+            self._propose(rule)
+
+    def _propose(self, rule: Rule) -> None:
+        try:
+            self._edit = propose(self._cwd, self._tool, rule)
         except RuleError as error:
             self._show(str(error))
             return
@@ -72,10 +110,13 @@ class RuleScreen(ModalScreen[Edit | None]):
             self.dismiss(self._edit)
 
     def action_back(self) -> None:
-        """From the change to the rules, from there away."""
-        if self._edit is None:
+        """From the change to the numbers or the rules, from there away."""
+        if self._edit is not None and self._filling is not None:
+            self._edit = None
+            self._show(_FILL)
+            self.query_one(Numbers).line(0)
+        elif self._edit is not None or self._filling is not None:
+            self._edit = None
+            self._choose()
+        else:
             self.dismiss(None)
-            return
-        self._edit = None
-        self.set_focus(self.query_one(OptionList))
-        self._show("Enter shows what would change in the file · Esc leaves it")

@@ -17,6 +17,7 @@ from loopguard_core.verdict import Tier, Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from loopguard_core.identity import Record, Scheme
     from loopguard_core.verdict import Count
@@ -138,6 +139,10 @@ class Policy:
     def counts(self) -> list[Count]:
         """The counters as they stand, without recording anything."""
         return []
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        """By policy, the options of ``tools.NAME`` as they hold for *tool*: counts, or a list of them."""
+        return {}
 
     def copy(self) -> Policy:
         """An independent policy in the same state."""

@@ -7,6 +7,7 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from loopguard_core.identity import Scheme
     from loopguard_core.verdict import Count, Verdict
@@ -85,6 +86,9 @@ class Composite(Policy):
 
     def counts(self) -> list[Count]:
         return [count for member in self.members for count in member.counts()]
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        return {k: v for member in self.members for k, v in member.thresholds_of(tool).items()}
 
     def copy(self) -> Composite:
         twin = super().copy()

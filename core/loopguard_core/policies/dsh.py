@@ -25,6 +25,8 @@ from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
     from loopguard_core.traits import Traits
@@ -201,6 +203,10 @@ class Dsh(Policy):
             whole = not tool and not signature
             if whole or key == signature or (tool and tool_of(key) == tool):
                 del self._chains[agent]
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        own = self._of(tool)
+        return {self.name: {"softThreshold": own.soft, "hardThreshold": own.hard}}
 
     def counts(self) -> list[Count]:
         found = []

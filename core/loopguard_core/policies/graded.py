@@ -19,6 +19,8 @@ from loopguard_core.verdict import Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
     from loopguard_core.traits import Traits
@@ -192,6 +194,10 @@ class Graded(Policy):
                 del self._counts[key]
         else:
             self._counts.clear()
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        own = self._ladder(tool, False)
+        return {self.name: {"warn_at": own.warn, "block_at": own.block, "halt_at": own.halt}}
 
     def counts(self) -> list[Count]:
         found = []

@@ -22,13 +22,21 @@ import json
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes_counters import HermesCounters
-from loopguard_core.policies.hermes_options import IDEMPOTENT, MUTATING, Limits, take_limits
+from loopguard_core.policies.hermes_options import (
+    IDEMPOTENT,
+    MUTATING,
+    Limits,
+    named_limits,
+    take_limits,
+)
 from loopguard_core.policies.keys import ArgsScheme, Matchers
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
 from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
     from loopguard_core.traits import Traits
@@ -217,6 +225,9 @@ class Hermes(HermesCounters):
         """A success of *tool*: later versions take some as progress of everything."""
 
     # -- counters --------------------------------------------------------------------------------
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        return {self.name: named_limits(self._limits(tool))}
 
     def counts(self) -> list[Count]:
         found = []

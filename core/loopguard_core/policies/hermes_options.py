@@ -90,3 +90,8 @@ def take_limits(options: Options, hard_stop: bool, default: Limits | None = None
                 f"{_THRESHOLDS[stop][0]} {values[stop]} stops before"
             )
     return Limits(values)
+
+
+def named_limits(limits: Limits) -> dict[str, int]:
+    """The thresholds by upstream's flat names."""
+    return {flat: getattr(limits, name) for name, (flat, *_) in _THRESHOLDS.items()}

@@ -23,6 +23,8 @@ from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
     from loopguard_core.traits import Traits
@@ -159,6 +161,9 @@ class HermesSeed(HermesCounters):
         if count and self.warnings and count >= warn:
             return self._verdict(Tier.WARN, "no_progress", signature, count, warn, reason)
         return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        return {self.name: dict(self._per_tool.get(tool, self.thresholds))}
 
     def counts(self) -> list[Count]:
         found = []

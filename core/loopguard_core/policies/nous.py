@@ -21,6 +21,8 @@ from loopguard_core.verdict import Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.policies.options import Options
 
 _EMPTY = "[]"
@@ -198,6 +200,10 @@ class Nous(Policy):
         if touched or not (tool or signature):
             self._message, self._calls = "", []
             self._before = self._chain = Chain()
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        own = self._per_tool.get(_lower(tool), self.thresholds)
+        return {self.name: {"thresholds": list(own)}}
 
     def counts(self) -> list[Count]:
         chain = self._chain

@@ -19,6 +19,8 @@ from loopguard_core.verdict import Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.policies.options import Options
 
 _EMPTY = "{}"
@@ -132,6 +134,9 @@ class ToolLoopGuard(Policy):
         self._counts = {}
         for entry, _ in kept:
             self._counts[entry] = self._counts.get(entry, 0) + 1
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        return {self.name: {"threshold": self._per_tool.get(tool, self.threshold)}}
 
     def counts(self) -> list[Count]:
         tools = dict(self._window)

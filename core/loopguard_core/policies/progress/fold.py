@@ -25,6 +25,8 @@ from loopguard_core.verdict import Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
 
@@ -40,7 +42,7 @@ class Progress(Policy):
 
     def __init__(self, options: Options) -> None:
         self.limits = Limits.take(options, _DEFAULTS)
-        self._per_tool = options.take_tools(lambda own: Limits.take(own, _DEFAULTS))
+        self._per_tool = options.take_tools(lambda own: Limits.take(own, self.limits.options))
         self.records = ProgressScheme(Matchers.take(options))
         super().__init__(self.records)
         self._agents: dict[str, Agent] = {}
@@ -175,6 +177,9 @@ class Progress(Policy):
             if hit or (tool and tool in agent.dry_tools):
                 agent.refresh()
                 agent.outage = 0
+
+    def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
+        return {self.name: dict(zip(limits.NAMES, self._limits(tool).options, strict=True))}
 
     def counts(self) -> list[Count]:
         found = []

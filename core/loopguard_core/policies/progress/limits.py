@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from loopguard_core.policies.options import Options
 
 WARN_AT, BLOCK_AT, HALT_AT = 3, 6, 16
+NAMES = ("warn_at", "block_at", "halt_at")
 NEVER = 1 << 30
 #: A tool that is asked again on purpose is given this many times more.
 POLL = 2
@@ -43,9 +44,10 @@ class Limits:
     of the same call are enough, but more steps without news: see ``worn``.
     """
 
-    __slots__ = ("block_at", "cycles", "refusals", "warn_at")
+    __slots__ = ("block_at", "cycles", "options", "refusals", "warn_at")
 
     def __init__(self, warn_at: int, block_at: int, halt_at: int) -> None:
+        self.options = (warn_at, block_at, halt_at)
         self.warn_at = warn_at or NEVER
         self.block_at = block_at or NEVER
         self.refusals = halt_at - block_at if halt_at and block_at else NEVER
@@ -76,7 +78,7 @@ class Limits:
         """The limits in *options*. Raises ``PolicyError`` for a limit that can never be reached."""
         warn, block, halt = (
             options.take_int(name, at, least=0, unit="calls, 0 for never")
-            for name, at in zip(("warn_at", "block_at", "halt_at"), default, strict=True)
+            for name, at in zip(NAMES, default, strict=True)
         )
         if warn == 1 or block in (1, 2):
             raise options.error("a first call repeats nothing: warn_at is at least 2, block_at 3")
