@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopguard_core.identity import Digester, ExactScheme, Payload, Scheme, canonical
+from loopguard_core.identity import EDGE, Digester, ExactScheme, Payload, Scheme, canonical
 from loopguard_core.policies.registry import create, names
 from loopguard_core.traits import UNKNOWN
 
@@ -159,3 +159,17 @@ def test_many_long_texts_keep_their_digests() -> None:
     first = [digester(text) for text in texts]
     assert [digester(text) for text in texts] == first
     assert len(set(first)) == len(texts)
+
+
+@given(st.text(alphabet="a\u00e9\u4e2d\U0001f600\ud800\n", min_size=1, max_size=40), st.data())
+def test_a_long_text_has_one_digest_whatever_was_hashed_before(seed: str, data: Any) -> None:
+    text = seed * (40_000 // len(seed) + 1)
+    places = data.draw(st.lists(st.integers(0, len(text) - 1), min_size=1, max_size=4))
+    others = [f"{text[:at]}z{text[at + 1 :]}" for at in places]
+    texts = [text, *others, text, *reversed(others), text[:-1], text + "z"]
+    digester = Digester(b"key")
+    digests = [digester(str(one)) for one in texts]
+    assert digests == [Digester(b"key")(one) for one in texts]
+    assert len(set(digests)) == len(set(texts))
+    middles = [digester.middle(one) for one in texts]
+    assert len(set(middles)) == len({one[EDGE:-EDGE] for one in texts})

@@ -32,11 +32,20 @@ _REMEMBERED = 4096
 class _Open:
     """A call between its start and its end."""
 
-    __slots__ = ("args", "call", "hit", "request", "ruling", "spoken", "started")
+    __slots__ = ("annotations", "args", "call", "hit", "request", "ruling", "spoken", "started")
 
-    def __init__(self, call: Call, args: object, hit: str, ruling: Ruling, spoken: int) -> None:
+    def __init__(
+        self,
+        call: Call,
+        args: object,
+        annotations: Mapping[str, Any] | None,
+        hit: str,
+        ruling: Ruling,
+        spoken: int,
+    ) -> None:
         self.call = call
         self.args = args
+        self.annotations = annotations
         self.hit = hit
         self.ruling = ruling
         self.spoken = spoken
@@ -199,7 +208,7 @@ class Guard:
         for name in _STATE:
             setattr(self, name, thaw(state[name]))
         for call, hit, ruling, spoken, request in state["open"]:
-            opened = _Open(thaw(call), None, hit, thaw(ruling), spoken)
+            opened = _Open(thaw(call), None, None, hit, thaw(ruling), spoken)
             opened.request = request
             self._open[opened.call.call] = opened
         members = getattr(self.policy, "members", ())
@@ -207,10 +216,10 @@ class Guard:
             set_attributes(policy, own)
 
     def _judge(self, event: Event) -> _Open:
-        call = self._reading.call_of(event, self._last_ts)
+        call, args = self._reading.call_of(event, self._last_ts)
         hit = event.text("breakpoint")
         ruling = self._rule(call, hit)
-        return _Open(call, event.data.get("args"), hit, ruling, self._spoken)
+        return _Open(call, args, event.data.get("traits"), hit, ruling, self._spoken)
 
     def _rule(self, call: Call, hit: str) -> Ruling:
         verdict = self.policy.peek(call)
@@ -308,7 +317,9 @@ class Guard:
             o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
             for o in self._open.values()
         )
-        outcome = self._reading.outcome_of(event, opened.call, opened.args, closes)
+        outcome = self._reading.outcome_of(
+            event, opened.call, opened.args, opened.annotations, closes
+        )
         self._answered(opened, outcome)
         if not opened.started:
             return None

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 EXACT = "exact"
 
-_LONG = 2_048
-_HELD = 8_000_000
+#: A text longer than ``LONG`` characters is taken as two edges of ``EDGE`` characters and what lies between.
+LONG, EDGE = 32_768, 2_048
+_SHORT = 512
+_HELD, _ENTRY = 8_000_000, 200
 _STRICT = encoder()
 _LENIENT = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
@@ -36,41 +38,110 @@ class Digester:
 
     The key is the machine's own, so that a stored digest of a short secret cannot be guessed from
     elsewhere. An empty key gives the same digests everywhere (tests, recordings). A loop repeats its
-    payloads, so the digests of the last long texts are kept: comparing a text with itself costs a tenth
-    of hashing it again.
+    payloads, so the digests of the last texts are kept: comparing a text with itself costs a tenth of
+    hashing it again. Of a long text the part between the edges is hashed by itself, since what changes
+    from one answer to the next (a time, a count) mostly stands at an edge.
     """
 
-    __slots__ = ("_held", "_keyed", "_recent")
+    __slots__ = ("_held", "_joined", "_keyed", "_longs", "_recent")
 
     def __init__(self, key: bytes = b"") -> None:
         self._keyed = sha256(sha256(key).digest().ljust(64, b"\0") if key else b"")
-        self._recent: dict[tuple[int, str, str, str], tuple[str, str]] = {}
+        self._joined = sha256(sha256(b"edges" + key).digest().ljust(64, b"\0"))
+        self._recent: dict[tuple[int, str], tuple[str, str]] = {}
+        self._longs: dict[tuple[int, str], _Long] = {}
         self._held = 0
 
     def __call__(self, text: str) -> str:
         """The digest of *text*; lone surrogates are hashed as they are."""
         size = len(text)
-        if size < _LONG:
-            state = self._keyed.copy()
+        if size > _SHORT:
+            return self._longer(text, size)
+        state = self._keyed.copy()
+        try:
+            state.update(text.encode())
+        except UnicodeEncodeError:
             state.update(text.encode("utf-8", "surrogatepass"))
-            return state.hexdigest()[:24]
-        middle = size // 2
-        mark = (size, text[:32], text[middle : middle + 32], text[-32:])
+        return state.hexdigest()[:24]
+
+    def middle(self, text: str) -> str:
+        """The digest of what lies between the edges of *text*, which is longer than ``LONG``."""
+        return self._long(text, len(text)).middle
+
+    def _longer(self, text: str, size: int) -> str:
+        if size > LONG:
+            return self._long(text, size).of(text, self._joined)
+        mark = (size, text[-32:])
         known = self._recent.get(mark)
         if known is not None and known[0] == text:
             return known[1]
-        digest = self._hash(text)
-        if self._held + size > _HELD:
-            self._recent, self._held = {}, 0
-        if size <= _HELD:
-            self._recent[mark] = (text, digest)
-            self._held += size
+        digest = _digest(self._keyed, text)
+        self._hold(size)
+        self._recent[mark] = (text, digest)
         return digest
 
-    def _hash(self, text: str) -> str:
-        state = self._keyed.copy()
-        state.update(text.encode("utf-8", "surrogatepass"))
-        return state.hexdigest()[:24]
+    def _long(self, text: str, size: int) -> _Long:
+        mark = (size, text[-EDGE - 32 : -EDGE])
+        known = self._longs.get(mark)
+        if known is not None and known.shares(text):
+            return known
+        made = _Long(text, self._keyed)
+        if size <= _HELD:
+            self._hold(size)
+            self._longs[mark] = made
+        return made
+
+    def _hold(self, size: int) -> None:
+        self._held += size + _ENTRY
+        if self._held > _HELD:
+            self._recent, self._longs, self._held = {}, {}, size + _ENTRY
+
+
+class _Long:
+    """A long text: the digest of its middle, and the edges and the digest of the latest with that middle."""
+
+    __slots__ = ("_between", "_edges", "_text", "_whole", "middle")
+
+    def __init__(self, text: str, keyed: Any) -> None:
+        #: The text itself until another one may share its middle; then only the middle.
+        self._text = text
+        self._between = ""
+        self._edges = ("", "")
+        self._whole = ""
+        data = memoryview(text.encode("utf-8", "surrogatepass"))
+        first, end = EDGE, EDGE
+        if len(data) != len(text):
+            first, end = (
+                len(edge.encode("utf-8", "surrogatepass")) for edge in (text[:EDGE], text[-EDGE:])
+            )
+        state = keyed.copy()
+        state.update(data[first:-end])
+        self.middle: str = state.hexdigest()[:24]
+
+    def shares(self, text: str) -> bool:
+        """True where *text*, which is as long, has the same middle."""
+        if not self._between:
+            if text == self._text:
+                return True
+            half = len(text) // 2
+            if text[half : half + 64] != self._text[half : half + 64]:
+                return False
+            self._between, self._text = self._text[EDGE:-EDGE], ""
+        return text.startswith(self._between, EDGE)
+
+    def of(self, text: str, joined: Any) -> str:
+        """The digest of *text*, which has this middle."""
+        edges = text[:EDGE], text[-EDGE:]
+        if edges != self._edges:
+            self._edges = edges
+            self._whole = _digest(joined, f"{self.middle}{edges[0]}{edges[1]}")
+        return self._whole
+
+
+def _digest(keyed: Any, text: str) -> str:
+    state = keyed.copy()
+    state.update(text.encode("utf-8", "surrogatepass"))
+    return state.hexdigest()[:24]  # type: ignore[no-any-return]
 
 
 def canonical(value: object) -> str:
@@ -79,61 +150,42 @@ def canonical(value: object) -> str:
     What JSON lacks is spelled: foreign objects by their ``str``, cycles by a marker, integers that
     Python will not print in hexadecimal; depth has no limit.
     """
-    return _canonical(value)[0]
-
-
-def _canonical(value: object) -> tuple[str, bool]:
     try:
-        return _STRICT(value), False
+        return _STRICT(value)
     except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
-        pass
+        return _lenient(value)
+
+
+def _lenient(value: object) -> str:
     try:
-        return _LENIENT(value), True
+        return _LENIENT(value)
     except Exception:  # noqa: BLE001 - and so may a foreign str
-        return spell(value), True
+        return spell(value)
 
 
 class Payload:
-    """Arguments or a result, with the canonical text and the digest that schemes share.
+    """Arguments or a result, with the canonical text and the digest that all schemes share.
 
-    Each is made at most once a payload, however many schemes ask. A string is its own canonical text.
+    Both are made once, when the payload is. A string is its own canonical text. ``foreign``: the value
+    holds something that JSON does not have. ``digest_of`` gives the digest of another text.
     """
 
-    __slots__ = ("_canonical", "_digest", "_digester", "_foreign", "value")
+    __slots__ = ("canonical", "digest", "digest_of", "foreign", "value")
 
     def __init__(self, value: object, digester: Digester) -> None:
         self.value = value
-        self._digester = digester
-        self._canonical: str | None = None
-        self._digest: str | None = None
-        self._foreign = False
-
-    @property
-    def canonical(self) -> str:
-        text = self._canonical
-        if text is None:
-            if isinstance(self.value, str):
-                text = self._canonical = self.value
-            else:
-                text, self._foreign = _canonical(self.value)
-                self._canonical = text
-        return text
-
-    @property
-    def foreign(self) -> bool:
-        """True where the value holds something that JSON does not have."""
-        return bool(self.canonical) and self._foreign
-
-    @property
-    def digest(self) -> str:
-        digest = self._digest
-        if digest is None:
-            digest = self._digest = self._digester(self.canonical)
-        return digest
-
-    def digest_of(self, text: str) -> str:
-        """The digest of another text that was made from this payload."""
-        return self._digester(text)
+        self.digest_of = digester
+        self.foreign = False
+        if isinstance(value, str):
+            text = value
+        else:
+            try:
+                text = _STRICT(value)
+            except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+                text = _lenient(value)
+                self.foreign = True
+        self.canonical = text
+        self.digest = digester(text)
 
 
 class Scheme:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.identity import Record, Scheme
     from loopguard_core.policies.base import Policy
+    from loopguard_core.traits import Traits
     from loopguard_core.verdict import Verdict
 
 
@@ -28,13 +29,26 @@ class Row:
     policy never sees the call, or the call did not run, or its end says nothing.
     """
 
-    __slots__ = ("after", "args", "at", "before", "call", "done", "new", "ok", "started", "tool")
+    __slots__ = (
+        "after",
+        "args",
+        "at",
+        "before",
+        "call",
+        "done",
+        "new",
+        "ok",
+        "started",
+        "tool",
+        "traits",
+    )
 
-    def __init__(self, at: int, call: Call, args: Payload, before: Verdict) -> None:
+    def __init__(self, at: int, call: Call, args: Payload, traits: Traits, before: Verdict) -> None:
         self.at = at
         self.call = call
         self.args = args
         self.tool = call.tool
+        self.traits = traits
         self.before: Verdict | None = before
         self.after: Verdict | None = None
         self.started = not before.stops
@@ -152,7 +166,7 @@ class _Judging:
             gap=gap,
             approximate=bool(event.data.get("cut") or event.data.get("redacted")),
         )
-        row = Row(at, call, args, self.policy.peek(call))
+        row = Row(at, call, args, traits, self.policy.peek(call))
         if row.started:
             self.policy.start(call)
         elif self.policy.sees_denied:
@@ -181,11 +195,10 @@ class _Judging:
     def _outcome(self, row: Row, event: Event, kind: str) -> Outcome:
         records = _stored(event)
         result = Payload(compared(event.data), self.digester)
-        traits = self.traits.of(row.tool)
         for scheme in self._missing(records):
             request = row.call.records[scheme.name]
             records[scheme.name] = scheme.outcome(
-                row.tool, row.args, result, kind == "ok", traits, request
+                row.tool, row.args, result, kind == "ok", row.traits, request
             )
         row.ok = kind == "ok"
         known = self._known.setdefault(row.call.tool + row.args.digest, set())

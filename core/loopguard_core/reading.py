@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.identity import Record, Scheme
-    from loopguard_core.traits import TraitTable
+    from loopguard_core.traits import Traits, TraitTable
 
 
 class Reading:
@@ -54,26 +54,29 @@ class Reading:
             for s in self._schemes
         }
 
-    def call_of(self, event: Event, last_ts: float | None) -> Call:
-        """The call of a ``call_start``; *last_ts* is the time of the event before it."""
+    def call_of(self, event: Event, last_ts: float | None) -> tuple[Call, object]:
+        """The call of a ``call_start`` and its arguments, identified where that had to be done here.
+
+        *last_ts* is the time of the event before it.
+        """
         data = event.data
         tool = str(data["tool"])
         stored = data.get("ids")
-        approximate = False
+        approximate, args = False, data.get("args")
         if isinstance(stored, dict) and self._names <= stored.keys():
             records: dict[str, Record] = stored
         else:
             records = dict(stored) if isinstance(stored, dict) else {}
             approximate = bool(data.get("cut") or data.get("redacted"))
-            args = Payload(data.get("args"), self._digester)
+            args = asked = Payload(args, self._digester)
             traits = self._traits.of(tool, data.get("traits"))
             for scheme in self._schemes:
                 if scheme.name not in records:
-                    records[scheme.name] = scheme.request(tool, args, traits)
+                    records[scheme.name] = scheme.request(tool, asked, traits)
         gap = data.get("dt")
         if gap is None and event.ts is not None and last_ts is not None:
             gap = event.ts - last_ts
-        return Call(
+        call = Call(
             str(data["call"]),
             tool,
             records,
@@ -83,8 +86,16 @@ class Reading:
             gap=gap,
             approximate=approximate,
         )
+        return call, args
 
-    def outcome_of(self, event: Event, call: Call, args: object, closes: bool) -> Outcome:
+    def outcome_of(
+        self,
+        event: Event,
+        call: Call,
+        args: object,
+        annotations: Mapping[str, Any] | None,
+        closes: bool,
+    ) -> Outcome:
         """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
         data = event.data
         kind = str(data["outcome"])
@@ -94,7 +105,8 @@ class Reading:
         else:
             records = dict(stored) if isinstance(stored, dict) else {}
             if kind != "pending":
-                self._complete(records, call, args, Payload(compared(data), self._digester), kind)
+                traits = self._traits.of(call.tool, annotations)
+                self._complete(records, call, args, traits, compared(data), kind)
         duration = data.get("duration")
         last = data.get("last")
         return Outcome(
@@ -106,10 +118,16 @@ class Reading:
         )
 
     def _complete(
-        self, records: dict[str, Record], call: Call, args: object, result: Payload, kind: str
+        self,
+        records: dict[str, Record],
+        call: Call,
+        args: object,
+        traits: Traits,
+        answer: object,
+        kind: str,
     ) -> None:
-        asked = Payload(args, self._digester)
-        traits = self._traits.of(call.tool)
+        asked = args if isinstance(args, Payload) else Payload(args, self._digester)
+        result = Payload(answer, self._digester)
         for scheme in self._schemes:
             if scheme.name not in records:
                 request = call.records[scheme.name]

@@ -69,12 +69,12 @@ class TraitTable:
 
     def __init__(self, declared: Mapping[str, Traits] | None = None) -> None:
         self._declared = dict(declared or {})
-        self._cache: dict[tuple[object, ...], Traits] = {}
+        self._cache: dict[object, Traits] = {}
 
     def of(self, tool: str, annotations: Mapping[str, Any] | None = None) -> Traits:
         """The traits of *tool*; *annotations* are an MCP server's own (``readOnlyHint``, …)."""
         hints = _hints(annotations) if annotations else ()
-        key = (tool, *hints)
+        key = (tool, hints) if hints else tool
         found = self._cache.get(key)
         if found is None:
             if len(self._cache) >= _CACHED:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from operator import eq
 
-from loopguard_core.policies.progress.volatile import LONG, edges, pieces, read
+from loopguard_core.identity import LONG
+from loopguard_core.policies.progress.volatile import edges, pieces, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,11 +17,10 @@ reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; `
 from __future__ import annotations
 
 from loopguard_core.events import load
-from loopguard_core.identity import Scheme, canonical
+from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
-from loopguard_core.policies.progress.volatile import LONG, middle
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -308,7 +307,7 @@ class ProgressScheme(Scheme):
             return record
         known = self._tool(tool, traits)
         reads, numbered = known.reads or "r" in flags, not (known.drains or "p" in flags)
-        rest = result.digest_of(middle(text)) if outline.long else ""
+        rest = result.digest_of.middle(text) if outline.long else ""
         steady, timeless = self._read(outline, result, reads, numbered, rest)
         record["n"] = steady
         if timeless != steady:

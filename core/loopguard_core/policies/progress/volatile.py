@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from loopguard_core.identity import EDGE, LONG
 from loopguard_core.patterns import lazy
 
 _DIGITS = frozenset("0123456789")
@@ -86,8 +87,8 @@ _WATCHED = (
 )
 _FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
 
-#: Beyond this many characters only the edges are read; a text of one line is read comma by comma.
-LONG, EDGE, _LINE = 32_768, 2_048, 400
+#: A text of one line that is longer is read comma by comma.
+_LINE = 400
 #: A piece of a text without labelled volatile parts, and without times as well.
 Reading = tuple[str, str]
 
@@ -119,13 +120,8 @@ def pieces(text: str) -> list[str]:
 
 
 def edges(text: str) -> str:
-    """The edges of a long text."""
+    """The edges of a long text: only these are read for volatile parts, the rest is taken as it is."""
     return f"{text[:EDGE]}\n{text[-EDGE:]}"
-
-
-def middle(text: str) -> str:
-    """What ``pieces`` leaves out of a long text, which is taken as it is."""
-    return text[EDGE:-EDGE] if len(text) > LONG else ""
 
 
 def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
