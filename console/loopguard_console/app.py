@@ -6,14 +6,17 @@ import asyncio
 import os
 import pydoc
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import PurePath
 from typing import Any, ClassVar
 
 from textual import events
+from textual.actions import ActionParseResult
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
@@ -22,6 +25,7 @@ from loopguard_console.bell import Bell
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
+from loopguard_console.idle import NOBODY
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
@@ -69,7 +73,7 @@ class ConsoleApp(App[None]):
         decider: Decider | None = None,
         remembered: Remembered | None = None,
         store: Store | None = None,
-        why_not: str = "This is a recording: there is nothing to decide.",
+        why_not: str = NOBODY,
         theme: str = "",
     ) -> None:
         super().__init__()
@@ -131,6 +135,20 @@ class ConsoleApp(App[None]):
         if isinstance(event, events.Key) and event.is_forwarded and event.time < self._opened:
             event = events.Key(event.key, event.character)
         await super().on_event(event)
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Carry an action of the table out, or say why it does nothing now."""
+        name = (action if isinstance(action, str) else action[1]).rpartition(".")[2]
+        screen = self.screen
+        if name in BY_ID and isinstance(screen, DecidingScreen) and (why := screen.idle(name)):
+            self.say(why, False)
+            return True
+        return await super().run_action(action, default_namespace, namespaces)
 
     # -- faults ------------------------------------------------------------------------------------
 
@@ -276,10 +294,11 @@ class ConsoleApp(App[None]):
         yield from super().get_system_commands(screen)
         places = ("inbox",) if isinstance(screen, InboxScreen) else self._places()
         for action in actions_of(*places):
-            if action.id not in ("command_palette", "quit", "help"):
-                run = getattr(screen, f"action_{action.id}", None)
-                if run is not None:
-                    yield SystemCommand(action.title.capitalize(), action.help, run)
+            if action.id in ("command_palette", "quit", "help"):
+                continue
+            if hasattr(screen, f"action_{action.id}"):
+                run = partial(self.run_action, action.id, screen)
+                yield SystemCommand(action.title.capitalize(), action.help, run)
 
     def _places(self) -> tuple[str, ...]:
         return ("main", "live" if self.desk.live else "replay")

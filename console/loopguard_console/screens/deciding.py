@@ -63,6 +63,10 @@ class DecidingScreen(Screen[None]):
         label = signature_label(request.tool, request.args, 50)
         return request.session, request.tool, request.signature, label
 
+    def idle(self, action: str) -> str:
+        """Why *action* would do nothing now, for the person; empty where it does something."""
+        return ""
+
     def redraw(self) -> None:
         """Draw what depends on the selection."""
         raise NotImplementedError

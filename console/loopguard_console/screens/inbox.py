@@ -10,6 +10,7 @@ from textual.containers import VerticalScroll
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking, request_card
+from loopguard_console.idle import Standing, on_inbox
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.widgets.inbox import InboxList, left_of
 from loopguard_console.widgets.keys import KeyBar
@@ -44,6 +45,16 @@ class InboxScreen(DecidingScreen):
     def selected(self) -> Request | None:
         return self.console_app.desk.request(self.query_one(InboxList).chosen)
 
+    def idle(self, action: str) -> str:
+        app, request = self.console_app, self.selected()
+        now = Standing(
+            why_not=app.why_not if app.decider is None else "",
+            request=request,
+            waiting=len(app.desk.waiting),
+            gone=bool(self.query_one(InboxList).chosen) and request is None,
+        )
+        return on_inbox(action, now)
+
     def marked(self) -> list[Request]:
         marked = self.query_one(InboxList).marked
         return [r for r in self.console_app.desk.waiting if r.request in marked]
@@ -77,7 +88,7 @@ class InboxScreen(DecidingScreen):
             app.desk, title="", muted=app.muted, watches=app.decider is None
         )
         halted = request is not None and request.cause == "latch"
-        self.query_one(KeyBar).show(frozenset() if halted else frozenset({"resume"}))
+        self.query_one(KeyBar).show(self.idle, frozenset() if halted else frozenset({"resume"}))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw)

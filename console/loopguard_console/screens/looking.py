@@ -222,6 +222,8 @@ class Looking(DecidingScreen):
             self.action_sessions()
         elif self.view is not None and self.view.toggle_fold():
             self.redraw()
+        else:
+            self.notify("This call is not folded: v shows it in full.", markup=False)
 
     def action_fold_all(self) -> None:
         """Fold, or show every call."""

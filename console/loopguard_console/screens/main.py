@@ -13,6 +13,7 @@ from textual.timer import Timer
 
 from loopguard_console.actions import bindings
 from loopguard_console.card import Asking
+from loopguard_console.idle import Standing, on_main
 from loopguard_console.render import pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
@@ -31,13 +32,6 @@ from loopguard_core.store.contract import Request
 
 if TYPE_CHECKING:
     from loopguard_console.view import View
-
-_ONLY_LIVE = frozenset(
-    "approve deny override modify reset halt resume grants waiting follow inbox mute note label delete".split()  # noqa: SIM905
-)
-_FOR_REQUESTS = frozenset({"approve", "deny", "modify"})
-_ONLY_REPLAY = frozenset({"play", "faster", "slower"})
-
 
 WELCOME = (
     ("Nothing has been recorded yet.\n\n", "bold"),
@@ -124,13 +118,18 @@ class MainScreen(Looking, Debugging, Managing):
         label = signature_label(row.tool, view.recording.args(view.cursor), 50)
         return view.recording.session, row.tool, row.signature, label
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        live = self.console_app.desk.live
-        if action in _ONLY_LIVE:
-            return live
-        if action in _ONLY_REPLAY:
-            return not live
-        return True
+    def idle(self, action: str) -> str:
+        app, view = self.console_app, self.view
+        now = Standing(
+            live=app.desk.live,
+            why_not=app.why_not if app.decider is None else "",
+            request=self.selected(),
+            calls=0 if view is None else len(view.recording),
+            sessions=len(app.desk.sessions),
+            waiting=len(app.desk.waiting),
+            listing=isinstance(self.focused, SessionList),
+        )
+        return on_main(action, now)
 
     # -- drawing -----------------------------------------------------------------------------------
 
@@ -181,19 +180,9 @@ class MainScreen(Looking, Debugging, Managing):
         )
         if not app.desk.live:
             self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)
-        self.query_one(KeyBar).show(self._useless(view, request))
-
-    def _useless(self, view: View | None, request: Request | None) -> frozenset[str]:
-        """Actions that would change nothing now; their keys say so, the last line leaves them out."""
-        out = set() if request is not None else set(_FOR_REQUESTS)
-        if self.console_app.decider is None and self.console_app.desk.live:
-            out |= {*_FOR_REQUESTS, "override", "reset", "halt", "resume", "rule"}
-        if view is None or view.cursor < 0:
-            out |= {"override", "reset", "halt", "follow", "next_tier", "search", "back_to_chain"}
         guard = view.recording.guard if view is not None else None
-        if guard is None or (guard.latch is None and guard.controls.halt is None):
-            out.add("resume")
-        return frozenset(out)
+        halted = guard is not None and (guard.latch or guard.controls.halt) is not None
+        self.query_one(KeyBar).show(self.idle, frozenset() if halted else frozenset({"resume"}))
 
     def _welcome(self) -> None:
         """What is wrong with the store, and what to do where nothing has been recorded yet."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.content import Content
 from textual.style import Style
 
@@ -14,13 +16,18 @@ _LAST = ("help", "quit")
 class KeyBar(Pane):
     """As many keys as fit, help and quit always among them."""
 
-    def show(self, useless: frozenset[str] = frozenset()) -> None:
-        """Look at the screen's bindings and draw those that do something now: not *useless*."""
+    def show(self, idle: Callable[[str], str], hidden: frozenset[str] = frozenset()) -> None:
+        """Look at the screen's bindings and draw those that do something now.
+
+        *idle* says of an action why it would do nothing, empty where it does something.
+        """
         seen: dict[str, tuple[str, str]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             action = BY_ID.get(binding.action)
-            if action is None or not binding.show or action.id in seen or action.id in useless:
+            if action is None or not binding.show or action.id in seen or action.id in hidden:
+                continue
+            if idle(action.id):
                 continue
             key = binding.key_display or shown_key(binding.key)
             seen[action.id] = (key, action.title)

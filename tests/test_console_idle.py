@@ -1,0 +1,190 @@
+"""A key does something or says why not, and one that does nothing is not offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+
+import console_scene
+from console_scene import Nobody
+from loopguard_console import arming
+from loopguard_console.actions import ACTIONS, actions_of
+from loopguard_console.app import Arrived, ConsoleApp
+from loopguard_console.opening import replay_app
+from loopguard_console.screens.inbox import InboxScreen
+from loopguard_console.widgets.keys import KeyBar
+from test_console_replay import recording
+
+#: Escape closes what is open and is quiet where nothing is; the others leave the console or its screen.
+QUIET = {"quit", "back_to_chain", "help", "command_palette"}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deciding keys count as soon as a request is on the screen."""
+    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
+
+
+def live() -> ConsoleApp:
+    return console_scene.live(Nobody())
+
+
+def empty() -> ConsoleApp:
+    return console_scene.live(Nobody(), empty=True)
+
+
+def watching() -> ConsoleApp:
+    app = live()
+    app.decider, app.why_not = None, "It only watches."
+    return app
+
+
+def calm() -> ConsoleApp:
+    app = live()
+    app.desk.waiting = []
+    return app
+
+
+def late() -> ConsoleApp:
+    app = live()
+    for request in app.desk.waiting:
+        request.resolution, request.late_until = "expired", console_scene.NOW + 300.0
+    return app
+
+
+def nothing_recorded() -> ConsoleApp:
+    return replay_app([], title="empty")
+
+
+Made = Callable[[], ConsoleApp]
+LIVE, REPLAY, INBOX = ("main", "live"), ("main", "replay"), ("inbox",)
+STATES: list[tuple[Made, str, tuple[str, ...]]] = [
+    (live, "", LIVE),
+    (calm, "", LIVE),
+    (late, "", LIVE),
+    (watching, "", LIVE),
+    (empty, "", LIVE),
+    (live, "s", LIVE),
+    (recording, "jj", REPLAY),
+    (nothing_recorded, "", REPLAY),
+    (live, "i", INBOX),
+    (live, "ij", INBOX),
+    (late, "i", INBOX),
+    (watching, "i", INBOX),
+    (calm, "i", INBOX),
+]
+NAMES = [f"{made.__name__}-{keys}".rstrip("-") for made, keys, _ in STATES]
+
+
+def seen(app: ConsoleApp) -> tuple[object, ...]:
+    """What a key could have changed: the screens, what was said, what was decided, what is drawn."""
+    decided = app.decider.said if isinstance(app.decider, Nobody) else ()
+    drawn = [strip.text for strip in app.screen._compositor.render_strips()]
+    focused = app.focused.id if app.focused is not None else ""
+    return len(app.screen_stack), len(app._notifications), len(decided), focused, drawn
+
+
+async def settled(app: ConsoleApp, pilot: Pilot[None]) -> None:
+    await app.workers.wait_for_complete()
+    await pilot.pause(0.08)
+
+
+async def leave_dialogs(app: ConsoleApp, pilot: Pilot[None], depth: int) -> None:
+    while len(app.screen_stack) > depth:
+        app.pop_screen()
+        await pilot.pause()
+
+
+@pytest.mark.parametrize(("made", "keys", "places"), STATES, ids=NAMES)
+def test_what_the_footer_offers_does_something(
+    made: Made, keys: str, places: tuple[str, ...]
+) -> None:
+    async def run() -> None:
+        app = made()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press(*keys)
+            await settled(app, pilot)
+            screen, depth = app.screen, len(app.screen_stack)
+            bar = str(screen.query_one(KeyBar).render())
+            offered = [a for a in actions_of(*places) if f" {a.title} " in bar]
+            assert offered
+            for action in offered:
+                if action.id in QUIET:
+                    continue
+                assert not screen.idle(action.id), action.id  # type: ignore[attr-defined]
+                before = seen(app)
+                await pilot.press(action.keys[0])
+                await settled(app, pilot)
+                assert seen(app) != before, action.id
+                await leave_dialogs(app, pilot, depth)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("made", "keys", "places"), STATES, ids=NAMES)
+def test_what_would_do_nothing_says_why(made: Made, keys: str, places: tuple[str, ...]) -> None:
+    """All keys of both modes in one run: those of the other mode are no dead keys either."""
+    actions = ACTIONS if "main" in places else actions_of(*places)
+
+    async def run() -> None:
+        app = made()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press(*keys)
+            await settled(app, pilot)
+            screen, depth = app.screen, len(app.screen_stack)
+            for action in actions:
+                if action.id in QUIET or not screen.idle(action.id):  # type: ignore[attr-defined]
+                    continue
+                if {"inbox"} == set(action.where) and not isinstance(screen, InboxScreen):
+                    continue
+                said = len(app._notifications)
+                await pilot.press(action.keys[0])
+                await pilot.pause()
+                assert len(app._notifications) == said + 1, action.id
+                assert app.screen is screen, action.id
+                await leave_dialogs(app, pilot, depth)
+
+    asyncio.run(run())
+
+
+def test_a_recording_says_why_nobody_can_be_answered_and_what_to_do_instead() -> None:
+    async def run() -> None:
+        app = recording()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for key in "adox":
+                await pilot.press(key)
+            said = [n.message for n in app._notifications]
+            assert len(said) == 4
+            for line in said:
+                assert (
+                    line.startswith("A recording has n")
+                    and "p shows" in line
+                    and "c writes" in line
+                )
+
+    asyncio.run(run())
+
+
+def test_after_an_answer_the_inbox_offers_no_deciding_keys() -> None:
+    async def run() -> None:
+        app = live()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press("i", "j")
+            one, waits = console_scene.fixer()
+            app.post_message(Arrived(console_scene.batch(one, waiting=(waits,))))
+            await settled(app, pilot)
+            bar = str(app.screen.query_one(KeyBar).render())
+            for title in ("approve", "deny", "override…", "reset", "halt…", "mark"):
+                assert f" {title} " not in bar
+            await pilot.press("x")
+            assert [n.message for n in app._notifications][-1].startswith("That request has been")
+
+    asyncio.run(run())
