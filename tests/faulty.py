@@ -23,6 +23,9 @@ class Faulty(Store):
     def append(self, *args: Any, **kwargs: Any) -> Any:
         return self._on("append", *args, **kwargs)
 
+    def extend(self, *args: Any, **kwargs: Any) -> Any:
+        return self._on("extend", *args, **kwargs)
+
     def read(self, *args: Any, **kwargs: Any) -> Any:
         return self._on("read", *args, **kwargs)
 

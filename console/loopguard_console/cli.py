@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "query": "query",
     "export": "export",
     "import": "import_",
+    "forward": "forward",
     "prune": "prune",
     "stats": "stats",
     "judge": "judge",
