@@ -24,7 +24,7 @@ from loopguard_core.store.sqlite import open_store
 
 HUMAN = "you@laptop"
 BEGIN = 1_790_000_000.0
-_MACHINE = ("pid", "pid_started", "host")
+_MACHINE = ("pid", "pid_started", "host", "user")
 
 Answer = Callable[[Store, Request], object]
 

@@ -23,7 +23,7 @@ from loopguard_console.render import (
 )
 from loopguard_console.view import View
 from loopguard_core.calls import Row
-from loopguard_core.store.contract import Request
+from loopguard_core.store.contract import Request, whose
 from loopguard_core.verdict import Tier, Verdict
 
 TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
@@ -247,6 +247,7 @@ def request_card(
         ("count", count),
         ("detector", detector),
         ("session", request.session),
+        ("of", whose(request)),
         ("told", reason),
     ]
     room = max(10, width - 11)
@@ -275,7 +276,7 @@ def _past(view: View, row: Row) -> Content:
         return Content.assemble(
             ("ASKED  ", "bold $text-primary"),
             (f"{safe(asked.request, 8)} {ended or f'was {safe(resolution)}'}", ""),
-            (f" by {safe(by, 20)}" if by else "", "$dim"),
+            (f" by {safe(by, 60)}" if by else "", "$dim"),
             (f": {safe(note, 200)}" if note else "", ""),
         )
     if row.released:

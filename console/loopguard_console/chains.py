@@ -10,7 +10,7 @@ from loopguard_console.render import clock, pad, preview, safe, span, tier_lette
 from loopguard_core.calls import Row, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
-from loopguard_core.replay import Recording
+from loopguard_core.replay import Asked, Recording
 from loopguard_core.store.contract import Store
 
 _HUMAN = {
@@ -71,7 +71,7 @@ def _run(recording: Recording, first: int, end: int, waits: Mapping[int, str]) -
     times = f"x{len(rows)}" if len(rows) > 1 else ""
     asked = [waits[index] for index in range(first, end) if index in waits]
     stands = f"waits {asked[-1]}" if asked else "/".join(dict.fromkeys(r.outcome for r in rows))
-    return "  ".join(
+    line = "  ".join(
         (
             pad(number, 9, right=True),
             clock(rows[-1].ts),
@@ -81,6 +81,7 @@ def _run(recording: Recording, first: int, end: int, waits: Mapping[int, str]) -
             _tiers(rows),
         )
     ).rstrip()
+    return "  ".join((line, *_decided(recording, range(first, end))))
 
 
 def _tiers(rows: list[Row]) -> str:
@@ -91,10 +92,22 @@ def _tiers(rows: list[Row]) -> str:
     return f"{letters.strip('·')}{f' {released} released' if released else ''}"
 
 
+def _decided(recording: Recording, calls: range) -> list[str]:
+    """What people decided about these calls, the latest: which request, how, who and from where."""
+    found = (recording.asked_at.get(index) for index in calls)
+    by = [a for a in found if a is not None and a.resolved is not None and a.resolved.text("by")]
+    return [
+        f"{safe(a.request, 12)} {safe(a.resolved.text('resolution'))} by {safe(a.resolved.text('by'), 60)}"
+        for a in by[-1:]
+        if a.resolved is not None
+    ]
+
+
 def _mark(event: Event) -> str:
     fields = _SAYS.get(event.type, ("text",))
     said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
-    return f"{_HUMAN[event.type]}{said}".rstrip()
+    by = f" by {safe(event.text('by'), 60)}" if event.text("by") else ""
+    return f"{_HUMAN[event.type]}{said}{by}".rstrip()
 
 
 def call_json(recording: Recording, index: int) -> dict[str, Any]:
@@ -119,7 +132,17 @@ def call_json(recording: Recording, index: int) -> dict[str, Any]:
         "after": after.to_json() if after else None,
         "cause": row.cause,
         "released": row.released,
+        "request": _request_json(recording.asked_at.get(index)),
     }
+
+
+def _request_json(asked: Asked | None) -> dict[str, Any] | None:
+    """How the last request about a call ended; who decided it and from where."""
+    if asked is None:
+        return None
+    answer = asked.resolved.data if asked.resolved is not None else {}
+    said = {name: answer.get(name) for name in ("resolution", "by", "note")}
+    return {"request": asked.request, **said}
 
 
 def recordings_of(events: Iterable[Event], config: Config | None = None) -> list[Recording]:

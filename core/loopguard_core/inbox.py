@@ -9,7 +9,7 @@ import os
 import time
 
 from loopguard_core.events import Event
-from loopguard_core.processes import alive
+from loopguard_core.processes import alive, user
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -29,13 +29,7 @@ UNDECIDED = ("expired", "orphaned")
 
 def whoami() -> str:
     """``user@host`` of this process."""
-    try:
-        import pwd
-
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
-        user = os.environ.get("USER") or os.environ.get("USERNAME") or "somebody"
-    return f"{user}@{os.uname().nodename}"
+    return f"{user()}@{os.uname().nodename}"
 
 
 def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, note: str) -> int:

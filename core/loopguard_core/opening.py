@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from loopguard_core.processes import here, started
+from loopguard_core.processes import here, started, user
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.paths import default_store, machine_key
 
@@ -44,6 +44,7 @@ def opening(config: Config, agent: str, cwd: str, pid: int, parent: str) -> dict
         "pid": pid,
         "pid_started": started(pid),
         "host": os.uname().nodename,
+        "user": user(),
         "parent": parent,
         "policy": config.policy_name,
         "mode": config.mode,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROC = "/proc"
+_user = ""
 
 
 def here() -> str:
@@ -21,6 +22,20 @@ def here() -> str:
         return os.getcwd()
     except OSError:
         return ""
+
+
+def user() -> str:
+    """Who runs this process, by the system's word and not by the environment's where it has one."""
+    global _user
+    if not _user:
+        try:
+            import pwd
+
+            _user = pwd.getpwuid(os.getuid()).pw_name
+        except (ImportError, KeyError):
+            known = os.environ.get("USER") or os.environ.get("USERNAME")
+            _user = known or (f"uid-{os.getuid()}" if hasattr(os, "getuid") else "somebody")
+    return _user
 
 
 def started(pid: int) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from loopguard_core.processes import started
+from loopguard_core.processes import started, user
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Tier
 
@@ -130,6 +130,7 @@ class Waiting:
                 "pid": os.getpid(),
                 "pid_started": started(os.getpid()),
                 "host": os.uname().nodename,
+                "user": user(),
             },
         )
         journal.add(opened)

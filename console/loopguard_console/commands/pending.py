@@ -12,7 +12,7 @@ from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import preview, safe, span
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_core import escape
-from loopguard_core.store.contract import Request, StoreError
+from loopguard_core.store.contract import Request, StoreError, whose
 from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
 
@@ -42,7 +42,7 @@ def pending(options: Options, named: str, as_json: bool) -> None:
     if not found:
         say("Nothing waits for you.")
         return
-    heads = ("request", "tier", "session", "call", "why", "time")
+    heads = ("request", "tier", "session", "of", "call", "why", "time")
     table(heads, [_cells(r, now) for r in found])
 
 
@@ -75,6 +75,8 @@ def request_json(request: Request) -> dict[str, Any]:
         "request": request.request,
         "state": "waiting" if waits(request) else "late",
         "session": request.session,
+        "host": request.host or None,
+        "user": request.user or None,
         "call": request.call,
         "tool": request.tool,
         "args": request.args,
@@ -100,6 +102,7 @@ def _cells(request: Request, now: float) -> list[str]:
         request.request,
         Tier(request.tier).word,
         request.session,
+        whose(request),
         call,
         safe(why, 60),
         _time(request, now),

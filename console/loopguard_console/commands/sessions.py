@@ -62,6 +62,7 @@ def session_json(session: Session, state: str) -> dict[str, Any]:
         "parent": session.parent or None,
         "cwd": session.cwd,
         "host": session.host,
+        "user": session.user or None,
         "pid": session.pid or None,
         "calls": session.calls,
         "worst": Tier(session.worst).word,

@@ -13,7 +13,7 @@ from loopguard_console.liveness import liveness
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.replay import Recording
-from loopguard_core.store.contract import Session
+from loopguard_core.store.contract import Session, whose
 
 
 @click.command()
@@ -46,7 +46,9 @@ def _head(session: Session, recording: Recording) -> None:
     facts = session_json(session, liveness(session, time.time(), os.uname().nodename))
     start = recording.start.data if recording.start is not None else {}
     guard = f"{start.get('policy') or recording.guard.policy.name}, {recording.guard.mode}"
-    say(f"{session.name or session.session}  {session.agent}  {facts['state']}  {session.cwd}")
+    name = session.name or session.session
+    parts = (name, session.agent, facts["state"], whose(session), session.cwd)
+    say("  ".join(part for part in parts if part))
     waits = f"  {session.waiting} waiting" if session.waiting else ""
     lost = f"  {recording.lost} events lost" if recording.lost else ""
     say(f"{len(recording)} calls  worst {recording.worst.word}  guard {guard}{waits}{lost}")

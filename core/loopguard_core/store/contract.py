@@ -62,6 +62,7 @@ class Session:
         "pid_started",
         "seq",
         "session",
+        "user",
         "waiting",
         "worst",
     )
@@ -73,6 +74,7 @@ class Session:
         self.parent = ""
         self.cwd = ""
         self.host = ""
+        self.user = ""
         self.pid = 0
         self.pid_started = ""
         self.first_ts: float | None = None
@@ -90,8 +92,8 @@ class Request:
     ``tool`` and ``args`` are those of the call's start, the rest stands on ``request_opened``: ``cause``
     (a ruling's), ``seen`` (digest of what a person is shown), ``late_until`` (until when an approval may
     come after its end), ``unanswered`` (``refuse``, ``wait`` or ``run``: what happens when nobody
-    answers), and the waiting process (``pid``, ``pid_started``, ``host``). ``args`` after a resolution
-    ``modified`` are the human's.
+    answers), and the waiting process (``pid``, ``pid_started``, ``host``, ``user``). ``by`` says who
+    decided and from where (``user@host``). ``args`` after a resolution ``modified`` are the human's.
     """
 
     __slots__ = (
@@ -117,6 +119,7 @@ class Request:
         "tier",
         "tool",
         "unanswered",
+        "user",
         "verdict",
     )
 
@@ -136,6 +139,7 @@ class Request:
         self.pid = 0
         self.pid_started = ""
         self.host = ""
+        self.user = ""
         self.late_until: float | None = None
         self.opened_ts: float | None = None
         self.deadline: float | None = None
@@ -144,6 +148,11 @@ class Request:
         self.by = ""
         self.note = ""
         self.delivered = False
+
+
+def whose(of: Session | Request) -> str:
+    """``user@host`` of the agent's process, as far as it is known."""
+    return "@".join(part for part in (of.user, of.host) if part)
 
 
 class Store:

@@ -20,6 +20,7 @@ def describe(session: Session, start: Data) -> Session:
     session.parent = _text(start, "parent")
     session.cwd = _text(start, "cwd")
     session.host = _text(start, "host")
+    session.user = _text(start, "user")
     session.pid = _whole(start, "pid")
     session.pid_started = _text(start, "pid_started")
     return session
@@ -43,6 +44,7 @@ def asked(request: Request, opened: Data, call: Data, start: Data) -> Request:
     request.pid = _whole(process, "pid")
     request.pid_started = _text(process, "pid_started")
     request.host = _text(process, "host")
+    request.user = _text(process, "user")
     return request
 
 
