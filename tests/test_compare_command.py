@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from commands import command
+from loopguard_console.whatif import answers
+from loopguard_core.events import decode
 from loopguard_core.policies import registry
+from loopguard_core.traits import TraitTable
 
 SAMPLES = Path(__file__).parents[1] / "sample_sessions"
 
@@ -93,3 +96,73 @@ def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
     for names in ("graded,nobody", "graded,,dsh"):
         done = command(None, "compare", file, "--policies", names)
         assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def labelled(tmp_path: Path) -> str:
+    """Six equal calls: the 2nd was fine, the 3rd and 5th stuck, and one that stands alone is stuck, too."""
+    calls = [{**call({"q": "x"}, "same"), "call": f"c{n}", "session": "s"} for n in range(1, 7)]
+    alone = {**call({"q": "y"}, "new"), "call": "c7", "session": "s"}
+    labels = [
+        {"type": "label", "session": "s", "call": c, "text": text}
+        for c, text in (
+            ("c2", "stuck"),
+            ("c2", "was fine"),  # the last word counts
+            ("c3", "stuck"),
+            ("c5", "stuck"),
+            ("c6", "not sure"),
+            ("c7", "stuck"),
+            ("c9", "stuck"),  # no such call
+        )
+    ]
+    return recording(tmp_path / "labelled.jsonl", *calls, alone, *labels)
+
+
+def test_labels_are_held_against_each_policy_and_detector(tmp_path: Path) -> None:
+    done = command(None, "compare", labelled(tmp_path), "--policies", "graded,nous", "--json")
+    graded, nous = (row["labels"] for row in done.objects)
+    assert graded == {
+        "stuck": 3,
+        "fine": 1,
+        "stuck_stopped": 3,  # the last as a call of a turn that was over
+        "stuck_warned": 0,
+        "stuck_missed": 0,
+        "fine_stopped": 0,
+        "fine_warned": 1,
+        "detectors": {
+            "repeated_tool_calls": {
+                "stuck_stopped": 2,
+                "stuck_warned": 0,
+                "fine_stopped": 0,
+                "fine_warned": 1,
+            }
+        },
+    }
+    assert (nous["stuck_warned"], nous["stuck_missed"], nous["fine_warned"]) == (2, 1, 0)
+
+
+def test_people_get_a_second_table_where_calls_are_labelled(tmp_path: Path) -> None:
+    done = command(None, "compare", labelled(tmp_path), "--policies", "graded,nous")
+    first, second = done.out.split("\n\n")
+    assert len(first.splitlines()) == 3
+    head, graded, detector, nous, *_ = (line.split() for line in second.splitlines())
+    assert head == [
+        "recording",
+        "policy",
+        "detector",
+        "stuck",
+        "stopped",
+        "warned",
+        "missed",
+        "fine",
+        "stopped",
+        "warned",
+    ]
+    assert graded[-8:] == ["graded", "3", "3", "0", "0", "1", "0", "1"]
+    assert detector == ["repeated_tool_calls", "2", "0", "0", "1"]
+    assert nous == ["nous", "3", "0", "2", "1", "1", "0", "0"]
+
+
+def test_what_if_says_it_in_words(tmp_path: Path) -> None:
+    events = [decode(line) for line in Path(labelled(tmp_path)).read_text().splitlines()]
+    (nous,) = answers(events, {"nous": registry.create("nous")}, TraitTable())
+    assert "misses 1 of 3 labelled stuck · stops 0 of 1 labelled fine" in nous.words

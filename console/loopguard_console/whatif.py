@@ -28,13 +28,19 @@ class Answer:
 
     @property
     def words(self) -> str:
-        """First verdicts, calls saved, and stops of calls that made progress, in words."""
+        """First verdicts, calls saved, stops of calls that made progress, and what people said, in words."""
         first = [f"{tier.word} {at}" for tier, at in self.sums.first.items() if at is not None]
         words = ["first " + " · ".join(first) if first else "never objects"]
         if self.sums.not_run:
             words.append(f"{self.sums.not_run} calls would not have run")
         if self.sums.stopped_progress:
             words.append(f"{self.sums.stopped_progress} of them made progress")
+        labels = self.sums.labels
+        if labels is not None and labels.stuck:
+            words.append(f"misses {labels.missed} of {labels.stuck} labelled stuck")
+        if labels is not None and labels.fine:
+            stopped = labels.counts["fine_stopped"]
+            words.append(f"stops {stopped} of {labels.fine} labelled fine")
         return " · ".join(words)
 
 

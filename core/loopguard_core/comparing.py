@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.judging import judge
+from loopguard_core.labels import Labelled, labels_of
 from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
@@ -24,11 +25,21 @@ class Comparison:
     ``stops``: calls refused on their own verdict. ``not_run``: those, and all that follow in a turn that
     the policy ended. ``stopped_progress``: stops of calls whose recorded result was a success and none
     that the identical call had returned before, so that the stop would have cost something.
+    ``labels``: how it does on the calls that people labelled; None where there are none.
     """
 
-    __slots__ = ("calls", "first", "not_run", "policy", "recording", "stopped_progress", "stops")
+    __slots__ = (
+        "calls",
+        "first",
+        "labels",
+        "not_run",
+        "policy",
+        "recording",
+        "stopped_progress",
+        "stops",
+    )
 
-    def __init__(self, recording: str, policy: str) -> None:
+    def __init__(self, recording: str, policy: str, labels: Labelled | None = None) -> None:
         self.recording = recording
         self.policy = policy
         self.calls = 0
@@ -36,6 +47,7 @@ class Comparison:
         self.stops = 0
         self.not_run = 0
         self.stopped_progress = 0
+        self.labels = labels
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as one JSON object."""
@@ -47,6 +59,7 @@ class Comparison:
             "stops": self.stops,
             "not_run": self.not_run,
             "stopped_progress": self.stopped_progress,
+            **({} if self.labels is None else {"labels": self.labels.to_json()}),
         }
 
     def _take(self, row: Row, over: bool) -> bool:
@@ -56,6 +69,8 @@ class Comparison:
         self.stops += stopped
         self.not_run += stopped or over
         self.stopped_progress += stopped and row.ok and row.new
+        if self.labels is not None:
+            self.labels.take(row, over)
         for verdict in filter(None, (row.before, row.after)):
             if verdict.tier and self.first[verdict.tier] is None:
                 self.first[verdict.tier] = self.calls
@@ -78,8 +93,9 @@ def compare(
     for name, events in recordings:
         held = list(events)
         turns = _turns(held)
+        said = labels_of(held)
         for label, policy in policies.items():
-            comparison = Comparison(name, label)
+            comparison = Comparison(name, label, Labelled(said) if said else None)
             over: dict[str, int] = {}
             for row in judge(held, policy.copy(), traits=traits, digester=digester):
                 session, turn = turns[row.at]

@@ -8,7 +8,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.inputs import open_inputs, read_events
-from loopguard_console.output import emit, json_option, table
+from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_core.comparing import Comparison
@@ -29,6 +29,27 @@ _HEADS = (
     "not run",
     "stopped progress",
 )
+_LABEL_KEYS = (
+    "stuck",
+    "stuck_stopped",
+    "stuck_warned",
+    "stuck_missed",
+    "fine",
+    "fine_stopped",
+    "fine_warned",
+)
+_LABEL_HEADS = (
+    "recording",
+    "policy",
+    "detector",
+    "stuck",
+    "stopped",
+    "warned",
+    "missed",
+    "fine",
+    "stopped",
+    "warned",
+)
 
 
 @click.command()
@@ -45,8 +66,9 @@ def compare(
     """Ask several policies about recordings: where each would first warn, block and halt.
 
     "not run" counts calls that would not have run; "stopped progress" those among them whose recorded
-    result was new: stops that would have cost something. FILE is a recording, a transcript of a known
-    agent, a folder, a glob, or - for standard input.
+    result was new: stops that would have cost something. Where people labelled calls as stuck or fine, it
+    says which of these each policy would have stopped, warned of and missed, and by which detector. FILE
+    is a recording, a transcript of a known agent, a folder, a glob, or - for standard input.
     """
     wanted = [name.strip() for name in names.split(",")] if names else registry.names()
     if "" in wanted:
@@ -64,6 +86,10 @@ def compare(
                         emit(row.to_json())
     if not as_json:
         table(_HEADS, list(_lines(rows)), right=range(2, len(_HEADS)))
+        labelled = list(_label_lines(rows))
+        if labelled:
+            say()
+            table(_LABEL_HEADS, labelled, right=range(3, len(_LABEL_HEADS)))
 
 
 def _sessions(stream: Stream) -> Iterator[tuple[str, list[Event]]]:
@@ -79,10 +105,27 @@ def _sessions(stream: Stream) -> Iterator[tuple[str, list[Event]]]:
 def _lines(rows: list[Comparison]) -> Iterator[list[str]]:
     before = ""
     for row in rows:
-        name = row.recording
-        shown = name if len(name) <= _NAME else f"…{name[1 - _NAME :]}"
-        yield ["" if name == before else shown, *_cells(row)]
-        before = name
+        yield ["" if row.recording == before else _short(row.recording), *_cells(row)]
+        before = row.recording
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else f"…{name[1 - _NAME :]}"
+
+
+def _label_lines(rows: list[Comparison]) -> Iterator[list[str]]:
+    """For each policy what it makes of the labelled calls, below it the same by detector."""
+    before = ""
+    for row in rows:
+        labels = row.labels
+        if labels is None:
+            continue
+        name = "" if row.recording == before else _short(row.recording)
+        before = row.recording
+        numbers = labels.to_json()
+        yield [name, row.policy, "", *(str(numbers[key]) for key in _LABEL_KEYS)]
+        for detector, of in labels.detectors.items():
+            yield ["", "", detector, *(str(of.get(key, "")) for key in _LABEL_KEYS)]
 
 
 def _cells(row: Comparison) -> list[str]:

@@ -15,11 +15,10 @@ from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.rule import RuleScreen
 from loopguard_console.screens.whatif import WhatIf
+from loopguard_core.labels import LABELS
 
 if TYPE_CHECKING:
     from loopguard_console.view import View
-
-LABELS = ("stuck", "was fine", "not sure")
 
 
 class Debugging(DecidingScreen):
