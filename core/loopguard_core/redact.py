@@ -59,10 +59,27 @@ _TOKENS = (
     ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),
     ("-", r"-p(?<=(?<![a-z])sshpass -p) ?['\"\\]*([^\s'\"\\]+)"),
 )
-#: letters -> the shapes behind them: looking for letters in a long text is most of the work
-_SHAPES: dict[str, list[str]] = {}
-for _letters, _pattern in _TOKENS:
-    _SHAPES.setdefault(_letters, []).append(_pattern)
+#: letters from the rarest to the most frequent, and what stands in every JSON text
+_RARE = '@_/zqjxkvbwgpyfmucldhrsnioate":'
+
+
+def _rarest(letters: str) -> str:
+    """The one of *letters* that most texts lack: one letter is looked for ten times as fast as several."""
+    return min(letters, key=_RARE.find, default="")
+
+
+def _gated(shapes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """What is looked for in a text, its rarest letter first, and the shapes behind it.
+
+    Looking for letters in a long text is most of the work, so it is done once for all that share them.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for letters, shape in shapes:
+        found[letters] = (*found.get(letters, ()), shape)
+    return tuple((_rarest(letters), letters, behind) for letters, behind in found.items())
+
+
+_SHAPES = _gated(_TOKENS)
 
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
@@ -79,9 +96,11 @@ _ENV = (
     ("K", r"_KEY(?=[A-Z0-9_]{0,40}\s?=)"),
     ("S", r"_PASS(?=[A-Z0-9_]{0,40}\s?=)"),
 )
-_HEADERS = (
-    ("z", "z(?<=authoriz)ation"),
-    ("ookie", "cookie"),
+_HEADERS = _gated(
+    (
+        ("z", "z(?<=authoriz)ation"),
+        ("ookie", "cookie"),
+    )
 )
 _BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
 
@@ -145,12 +164,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Takes secrets out, with this machine's *key* for the digests in the markers."""
 
-    __slots__ = ("_digester", "_own_names", "rules")
+    __slots__ = ("_digester", "_names", "rules")
 
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
         self._digester = Digester(key)
-        self._own_names = tuple((f, re.escape(f)) for f in self.rules.fields)
+        self._names = _gated((*_NAMES, *((f, re.escape(f)) for f in self.rules.fields)))
 
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
@@ -165,22 +184,25 @@ class Redactor:
 
     def _spans(self, text: str) -> list[Span]:
         spans: list[Span] = []
-        for letters, shapes in _SHAPES.items():
-            if letters in text:
+        for gate, letters, shapes in _SHAPES:
+            if gate in text and letters in text:
                 spans += [m.span(1) for s in shapes for m in _shape(s).finditer(text)]
         low = text.lower()
         if len(low) != len(text):
             low = text.replace("\u0130", "i").lower()
-        for letters, name in (*_NAMES, *self._own_names):
-            if letters in low:
-                spans += _found(text, _shape(name).finditer(low), _value)
-        for letters, name in _ENV if "_" in text else ():
-            if letters in text:
-                spans += _found(text, _shape(name).finditer(text), _value)
-        for letters, name in _HEADERS:
-            if letters in low:
-                spans += _found(text, _shape(name).finditer(low), _header)
-        if "bearer" in low:
+        for gate, letters, names in self._names:
+            if gate in low and letters in low:
+                for name in names:
+                    spans += _found(text, _shape(name).finditer(low), _value)
+        if "_" in text:
+            for letters, name in _ENV:
+                if letters in text:
+                    spans += _found(text, _shape(name).finditer(text), _value)
+        for gate, letters, names in _HEADERS:
+            if gate in low and letters in low:
+                for name in names:
+                    spans += _found(text, _shape(name).finditer(low), _header)
+        if "b" in low and "bearer" in low:
             spans += [m.span(1) for m in _shape(_BEARER).finditer(low)]
         return spans
 

@@ -14,7 +14,7 @@ ever raised into the agent.
 
 from __future__ import annotations
 
-import hashlib  # noqa: F401 - first: an agent lives long, and OpenSSL's digests are the faster ones
+import hashlib  # noqa: F401 - an agent lives long, and OpenSSL's digests are the faster ones
 import os
 from atexit import register, unregister
 from collections import deque

@@ -47,21 +47,21 @@ _MARKS = {
 TIERS = {"allow": 0, "warn": 1, "block": 2, "halt": 3}
 
 
-def _compact() -> Callable[[object], str]:
-    """An encoder made once: ``json.dumps`` with options makes a new one a call."""
+def _encoder() -> Callable[[object, int], Iterable[str]]:
+    """The chunks of compact JSON, from an encoder made once: ``json.dumps`` makes a new one a call."""
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
-        return encoder.encode
-    chunks = make(
+        return lambda value, level: (encoder.encode(value),)
+    chunks: Callable[[object, int], Iterable[str]] = make(
         None, encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
     )
-    join = "".join
-    return lambda value: join(chunks(value, 0))
+    return chunks
 
 
 _NUMBERED = re.compile(r"R[1-9][0-9]{0,9}").fullmatch
-_encode = _compact()
+_chunks = _encoder()
+_join = "".join
 # The parser itself, without the wrappers around it.
 _scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 
@@ -79,12 +79,12 @@ class Row:
 
     __slots__ = ("call", "data", "digest", "mark", "payload", "request", "tier", "tool")
 
-    def __init__(self) -> None:
+    def __init__(self, tier: int | None, mark: int | None) -> None:
         self.call: str | None = None
         self.request: str | None = None
         self.tool: str | None = None
-        self.tier: int | None = None
-        self.mark: int | None = None
+        self.tier = tier
+        self.mark = mark
         self.data: str | None = None
         self.payload: str | None = None
         self.digest: bytes | None = None
@@ -93,7 +93,7 @@ class Row:
 def to_json(value: object) -> str:
     """*value* as JSON that SQLite can hold: readable, and ASCII only where UTF-8 cannot carry it."""
     try:
-        text = _encode(value)
+        text = _join(_chunks(value, 0))
         if not text.isascii():
             text.encode()
     except (TypeError, ValueError, RecursionError):
@@ -123,40 +123,30 @@ def pack(
 
     *never*: what its tool was given and gave is not stored at all.
     """
-    row = Row()
-    rest = dict(event.data)
+    rest = event.data.copy()
     kind = event.type
-    row.mark = _MARKS.get(kind)
+    harmless = _HARMLESS
     if kind in OF_CALL:
-        row.tier = 0
+        row = Row(0, None)
         row.call = _take(rest, "call")
         if kind == "call_start":
             row.tool = _take(rest, "tool")
-    elif kind in OF_REQUEST:
-        row.request = _take(rest, "request")
-    hidden = False
-    harmless = _HARMLESS
-    verdict = rest.get("verdict")
-    if verdict is not None and kind in OF_CALL and isinstance(verdict, dict):
-        row.tier = TIERS.get(str(verdict.get("tier")), 0)
-        if "source" not in verdict:  # a policy sees digests only; another guard may quote anything
-            harmless = _JUDGED
-    heavy = {n: rest.pop(n) for n in HEAVY if n in rest}
-    if heavy:
-        text = "" if never else to_json(heavy)
-        if never and redactor is not None:
-            hidden = True
-            row.payload = to_json({n: redactor.marker(dump(v)) for n, v in heavy.items()})
-        elif len(text) > limit:
-            row.payload, cut, secret = _cut(heavy, redactor, limit)
-            hidden = hidden or secret
-            if cut:
-                rest["cut"] = cut
-        else:
-            row.payload = text if redactor is None else redactor(text)
-            hidden = hidden or row.payload is not text
-        if len(row.payload) > INLINE:
-            row.digest = content_digest(row.payload)
+        verdict = rest.get("verdict")
+        if type(verdict) is dict:
+            row.tier = TIERS.get(str(verdict.get("tier")), 0)
+            if (
+                "source" not in verdict
+            ):  # a policy sees digests only; another guard may quote anything
+                harmless = _JUDGED
+    else:
+        row = Row(None, _MARKS.get(kind))
+        if kind in OF_REQUEST:
+            row.request = _take(rest, "request")
+    heavy = {}
+    for name in HEAVY:
+        if name in rest:
+            heavy[name] = rest.pop(name)
+    hidden = _pack_heavy(row, rest, heavy, redactor, limit, never=never) if heavy else False
     if rest or hidden:
         text = clean = to_json(rest)
         if redactor is not None and not rest.keys() <= harmless:
@@ -167,12 +157,40 @@ def pack(
     return row
 
 
+def _pack_heavy(
+    row: Row,
+    rest: dict[str, Any],
+    heavy: dict[str, Any],
+    redactor: Redactor | None,
+    limit: int,
+    *,
+    never: bool,
+) -> bool:
+    """Give *row* its payload, and *rest* the size it was cut from; True where something was hidden."""
+    if never and redactor is not None:
+        row.payload = payload = to_json({n: redactor.marker(dump(v)) for n, v in heavy.items()})
+        hidden = True
+    else:
+        text = to_json(heavy)
+        if len(text) > limit:
+            payload, cut, hidden = _cut(heavy, redactor, limit)
+            if cut:
+                rest["cut"] = cut
+        else:
+            payload = text if redactor is None else redactor(text)
+            hidden = payload is not text
+        row.payload = payload
+    if len(payload) > INLINE:
+        row.digest = content_digest(payload)
+    return hidden
+
+
 def _take(rest: dict[str, Any], name: str) -> str | None:
     """The field *name* as a column; it leaves *rest* only where the column carries it whole."""
     value = rest.get(name)
     if type(value) is not str or not value:
         return None
-    text = column(value)
+    text = value if value.isascii() else column(value)
     if text == value:
         del rest[name]
     return text
