@@ -290,6 +290,13 @@ def test_many_at_once_pass_over_what_is_there(store: Store) -> None:
     assert (store.last("s"), store.last("t")) == (3, 1)
 
 
+def test_many_that_were_made_ready_are_written_when_it_is_asked_for(store: Store) -> None:
+    first = store.prepare([start("c1"), end("c1")])
+    second = store.prepare([start("c1"), start("c2")])
+    assert store.last("s") == 0
+    assert (first(), second(), store.last("s")) == (2, 1, 3)
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_many_that_expect_a_state_are_all_appended_or_none(store: Store, named: bool) -> None:
     """With an event about a request among them, and without."""

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event
+from loopguard_core.store import bulk
+from loopguard_core.store.rows import to_json
 from loopguard_core.store.sqlite import open_store
 
 TIERS = st.sampled_from(["allow", "warn", "block", "halt"])
@@ -82,3 +84,19 @@ def test_requests_among_them_are_kept_as_requests(tmp_path: Path) -> None:
     assert [(r.request, r.resolution) for r in store.requests()] == [("R5", "denied")]
     assert store.extend(events) == 0
     store.close()
+
+
+@given(
+    fields=st.dictionaries(
+        st.sampled_from(["args", "result", "text"]), st.text() | st.floats() | st.integers()
+    )
+)
+def test_the_quick_encoder_writes_what_the_other_does(fields: dict[str, Any]) -> None:
+    assert bulk.encoder()(fields) == to_json(fields)
+
+
+@given(
+    text=st.text(st.characters(codec=None)) | st.text(st.sampled_from('\ud800\x7f\u2028\x00"\\/é'))
+)
+def test_the_quick_encoder_escapes_as_the_other_does(text: str) -> None:
+    assert bulk.encoder()({"result": text}) == to_json({"result": text})

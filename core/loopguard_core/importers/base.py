@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from loopguard_core.importers.head import Head
     from loopguard_core.importers.source import Source
 
+#: what a transcript gives; anything else in a session is a person's word
+TRANSCRIPT = frozenset(
+    (
+        "session_start",
+        "session_end",
+        "turn_start",
+        "user_message",
+        "assistant_text",
+        "system_message",
+        "call_start",
+        "call_end",
+    )
+)
+
 _PLACES = 20
 _DEEPEST = 20
 _SHOWN = 5

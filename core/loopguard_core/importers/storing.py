@@ -1,8 +1,9 @@
 """Recordings into the event store: in batches, each event once, resumable at any point.
 
 A transcript only grows, and the same transcript gives the same events. So of a session that is in the
-store already, as many events are passed over as it has, and only the rest is added. What is still open at
-the end of a transcript is not written: the call may end in what is written to it tomorrow.
+store already, the events that it has are passed over, whatever people noted between them, and only the
+rest is added. What is still open at the end of a transcript is not written: the call may end in what is
+written to it tomorrow.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, ExactScheme, Payload
+from loopguard_core.importers.base import TRANSCRIPT
+from loopguard_core.importers.track import Recent
+from loopguard_core.store.rows import OF_CALL
 from loopguard_core.traits import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from loopguard_core.identity import Digester
     from loopguard_core.store.contract import Store
 
 BATCH = 400
+_PAGE = 1_000
 _SCHEME = ExactScheme()
 
 
@@ -40,14 +45,48 @@ class Imported:
         self.refused: dict[str, str] = {}
 
 
-class _Place:
-    """Where a session stands: events met so far, and how many the store has."""
+class _Known:
+    """What the store has of a session, walked through beside its transcript."""
 
-    __slots__ = ("met", "stored")
+    __slots__ = ("_events", "_last", "_once", "_seq", "_session", "_store", "met")
 
-    def __init__(self, stored: int) -> None:
-        self.stored = stored
+    def __init__(self, store: Store, session: str) -> None:
         self.met = 0
+        self._store = store
+        self._session = session
+        self._last = store.last(session)
+        self._seq = 0
+        self._once = Recent()
+        self._events: Iterator[Event] = iter(())
+
+    def has(self, event: Event) -> bool | None:
+        """True where *event* is the next one in the store; None where there is none left.
+
+        What a person said of the session in between is passed over, and so is a call's start or end that
+        comes again.
+        """
+        self.met += 1
+        if event.type in OF_CALL and not self._once.add(f"{event.type} {event.text('call')}"):
+            return True
+        while (stored := self._next()) is not None:
+            if _same(stored, event):
+                return True
+            if stored.type in TRANSCRIPT:
+                return False
+        return None
+
+    def _next(self) -> Event | None:
+        while self._seq < self._last:
+            event = next(self._events, None)
+            if event is not None:
+                self._seq = event.seq
+                return event
+            page = min(_PAGE, self._last - self._seq)
+            found = self._store.read(self._session, after=self._seq, limit=page, payloads=False)
+            if not found:
+                self._seq = self._last
+            self._events = iter(found)
+        return None
 
 
 class StoreWriter:
@@ -60,7 +99,7 @@ class StoreWriter:
         self.result = Imported()
         self._store = store
         self._digester = digester
-        self._places: dict[str, _Place] = {}
+        self._known: dict[str, _Known | None] = {}
         self._batch: list[Event] = []
         self._requests: dict[tuple[str, str], str] = {}
         self._worker: ThreadPoolExecutor | None = None
@@ -81,20 +120,21 @@ class StoreWriter:
     def add(self, event: Event) -> None:
         """Add one event, unless the store has it or its session was refused."""
         session = event.session
-        place = self._places.get(session)
-        if place is None:
-            place = self._places[session] = _Place(self._store.last(session))
+        if session not in self._known:
+            self._known[session] = _Known(self._store, session)
             self.result.sessions.add(session)
-        if event.type == "call_end" and event.data.get("outcome") == "pending":
-            return
-        place.met += 1
         if session in self.result.refused:
             return
-        if place.met <= place.stored:
-            self.result.known += 1
-            if place.met in (1, place.stored):
-                self._compare(event, place)
+        if event.type == "call_end" and event.data.get("outcome") == "pending":
             return
+        known = self._known[session]
+        if known is not None and (there := known.has(event)) is not None:
+            if there:
+                self.result.known += 1
+            else:
+                self._refuse(session, known)
+            return
+        self._known[session] = None
         if "request" in event.data:
             self._rename(event)
         self._batch.append(event)
@@ -108,35 +148,33 @@ class StoreWriter:
         self._wait()
 
     def _hand_over(self) -> None:
-        self._wait()
         batch, self._batch = self._batch, []
+        for event in batch:
+            self._identify(event)
+        write = self._store.prepare(batch)
+        self._wait()
         if self._worker is None:
-            self._write(batch)
+            self._write(write, len(batch))
         else:
-            self._writing = self._worker.submit(self._write, batch)
+            self._writing = self._worker.submit(self._write, write, len(batch))
 
     def _wait(self) -> None:
         if self._writing is not None:
             writing, self._writing = self._writing, None
             writing.result()
 
-    def _write(self, batch: list[Event]) -> None:
-        for event in batch:
-            self._identify(event)
-        written = self._store.extend(batch)
+    def _write(self, write: Callable[[], int], size: int) -> None:
+        written = write()
         self.result.added += written
-        self.result.repeated += len(batch) - written
+        self.result.repeated += size - written
 
-    def _compare(self, event: Event, place: _Place) -> None:
-        """Refuse a session whose events in the store are not those of this transcript."""
-        stored = self._store.read(event.session, after=place.met - 1, limit=1)
-        if stored and _same(stored[0], event):
-            return
-        if place.met == 1:
+    def _refuse(self, session: str, known: _Known) -> None:
+        """Leave a session alone whose events in the store are not those of this transcript."""
+        if known.met == 1:
             why = "the store has another session of this name, recorded live or from elsewhere"
         else:
             why = "the transcript was rewritten since it was imported"
-        self.result.refused[event.session] = why
+        self.result.refused[session] = why
 
     def _rename(self, event: Event) -> None:
         """Requests have one name in a store: those of a recording from elsewhere may need another."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from loopguard_core.events import compared
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Payload
+from loopguard_core.importers.base import TRANSCRIPT
 from loopguard_core.store.contract import Stale, Taken
 
 TYPE_CHECKING = False
@@ -22,19 +23,6 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Verdict
 
-#: what a transcript gives; anything else in the log is a person's word
-_TRANSCRIPT = frozenset(
-    (
-        "session_start",
-        "session_end",
-        "turn_start",
-        "user_message",
-        "assistant_text",
-        "system_message",
-        "call_start",
-        "call_end",
-    )
-)
 _RECORDED = "it is recorded by its own guard"
 _REWRITTEN = "its transcript was rewritten"
 
@@ -109,7 +97,7 @@ class Watched:
     def _met(self, event: Event) -> None:
         """An event of the store."""
         self._seq = event.seq
-        if event.type in _TRANSCRIPT:
+        if event.type in TRANSCRIPT:
             self._marks.append(_mark(event))
         else:
             self._words.append((len(self._marks), event))
@@ -154,7 +142,7 @@ class Watched:
     def _catch_up(self) -> None:
         """What others wrote: a person may; another recorder of the same session has it for itself."""
         for event in self._store.read(self.session, after=self._seq, payloads=False):
-            if event.type in _TRANSCRIPT:
+            if event.type in TRANSCRIPT:
                 raise Left(_RECORDED)
             self._met(event)
 

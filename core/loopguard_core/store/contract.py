@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from loopguard_core.events import Event
 
@@ -185,6 +185,13 @@ class Store:
         once is there already.
         """
         raise NotImplementedError
+
+    def prepare(self, events: Sequence[Event]) -> Callable[[], int]:
+        """``extend`` in two steps: what it returns does what is left, on any thread, once.
+
+        So the next events can be made ready while these are written.
+        """
+        return lambda: self.extend(events)
 
     def read(
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True

@@ -133,22 +133,6 @@ class Link:
         self._wrote()
         return cursor.lastrowid or 0
 
-    def write_many(self, sql: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Run one writing statement once for each of *parameters*, inside a transaction.
-
-        Raises ``sqlite3.IntegrityError`` where a constraint says no.
-        """
-        with self.lock:
-            assert self._db is not None
-            assert self._db.in_transaction
-            try:
-                self._db.executemany(sql, parameters)
-            except sqlite3.IntegrityError:
-                raise
-            except sqlite3.Error as error:
-                raise self._failed(error) from None
-            self.writes += 1
-
     def change(self, sql: str, parameters: Parameters = ()) -> int:
         """The same; how many rows it changed."""
         with self.lock:

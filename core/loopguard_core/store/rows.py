@@ -118,10 +118,12 @@ def pack(
     limit: int = LIMIT,
     *,
     never: bool = False,
+    encode: Callable[[dict[str, Any]], str] = to_json,
 ) -> Row:
     """The row of *event*. The *redactor* sees every text before it is cut or goes anywhere.
 
-    *never*: what its tool was given and gave is not stored at all.
+    *never*: what its tool was given and gave is not stored at all. *encode* gives the same text as
+    ``to_json``, quicker.
     """
     rest = event.data.copy()
     kind = event.type
@@ -134,9 +136,8 @@ def pack(
         verdict = rest.get("verdict")
         if type(verdict) is dict:
             row.tier = TIERS.get(str(verdict.get("tier")), 0)
-            if (
-                "source" not in verdict
-            ):  # a policy sees digests only; another guard may quote anything
+            # a policy sees digests only; another guard may quote anything
+            if "source" not in verdict:
                 harmless = _JUDGED
     else:
         row = Row(None, _MARKS.get(kind))
@@ -146,7 +147,9 @@ def pack(
     for name in HEAVY:
         if name in rest:
             heavy[name] = rest.pop(name)
-    hidden = _pack_heavy(row, rest, heavy, redactor, limit, never=never) if heavy else False
+    hidden = bool(heavy) and _pack_heavy(
+        row, rest, heavy, redactor, limit, never=never, encode=encode
+    )
     if rest or hidden:
         text = clean = to_json(rest)
         if redactor is not None and not rest.keys() <= harmless:
@@ -165,13 +168,14 @@ def _pack_heavy(
     limit: int,
     *,
     never: bool,
+    encode: Callable[[dict[str, Any]], str],
 ) -> bool:
     """Give *row* its payload, and *rest* the size it was cut from; True where something was hidden."""
     if never and redactor is not None:
         row.payload = payload = to_json({n: redactor.marker(dump(v)) for n, v in heavy.items()})
         hidden = True
     else:
-        text = to_json(heavy)
+        text = encode(heavy)
         if len(text) > limit:
             payload, cut, hidden = _cut(heavy, redactor, limit)
             if cut:

@@ -20,12 +20,12 @@ from loopguard_core.store.contract import (
     StoreError,
     Taken,
 )
-from loopguard_core.store.link import Link
+from loopguard_core.store.link import WAL_BOUND, Link
 from loopguard_core.store.paths import default_store, machine_key, make_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from loopguard_core.store.tails import Own
@@ -80,21 +80,42 @@ class SqliteStore(Store):
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
-        from loopguard_core.store import bulk  # never on an agent's path
+        return self._write_all(events, self._pack_all(events), expect)
 
-        plain = not self._has_secret_tool and not any(e.type in rows.OF_REQUEST for e in events)
-        if plain and all(e.session for e in events):
-            packed = [(e, rows.pack(e, self._redactor, self._limit)) for e in events]
+    def prepare(self, events: Sequence[Event]) -> Callable[[], int]:
+        packed = self._pack_all(events)
+        return lambda: self._write_all(events, packed, None)
+
+    def _pack_all(self, events: Sequence[Event]) -> list[tuple[Event, rows.Row]]:
+        """The rows of *events*; none where they have to be appended one by one."""
+        from loopguard_core.store.bulk import encoder  # never on an agent's path
+
+        if self._has_secret_tool or any(e.type in rows.OF_REQUEST or not e.session for e in events):
+            return []
+        encode = encoder()
+        return [(e, rows.pack(e, self._redactor, self._limit, encode=encode)) for e in events]
+
+    def _write_all(
+        self,
+        events: Sequence[Event],
+        packed: list[tuple[Event, rows.Row]],
+        expect: int | None,
+    ) -> int:
+        from loopguard_core.store import bulk
+
+        link = self._link
+        if packed:
             try:
-                with self._link.transaction():
-                    if expect is not None and events and expect != self.last(events[0].session):
+                with link.transaction():
+                    if expect is not None and expect != self.last(events[0].session):
                         raise Stale
-                    bulk.insert(self._link, packed)
+                    bulk.insert(link, packed)
+                link.tidy(WAL_BOUND)
                 return len(events)
             except sqlite3.IntegrityError:
                 pass  # one of them is there already: one by one, then
         appended = 0
-        with self._link.transaction():
+        with link.transaction():
             for event in events:
                 try:
                     self.append(event, expect=None if expect is None else expect + appended)
