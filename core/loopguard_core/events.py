@@ -8,7 +8,6 @@ under the names of ``TYPES``; unknown fields and unknown types survive a round t
 from __future__ import annotations
 
 import json
-import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 
 _DEEPEST = 200
+_INFINITE = float("inf")
 
 
 class EventError(ValueError):
@@ -113,7 +113,7 @@ def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:
             int(value) if value.bit_length() < 14_000 else f"<integer of {value.bit_length()} bits>"
         )
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
+        return float(value) if -_INFINITE < value < _INFINITE else str(value)
     if isinstance(value, (dict, list, tuple)):
         if id(value) in above:
             return "<cycle>"
@@ -214,7 +214,7 @@ def from_json(raw: dict[str, Any], where: str = "") -> Event:
     if not isinstance(seq, int) or isinstance(seq, bool) or seq < 0:
         raise EventError("seq is not a whole number from 1", where)
     if ts is not None and (
-        isinstance(ts, bool) or not isinstance(ts, (int, float)) or not math.isfinite(ts)
+        isinstance(ts, bool) or not isinstance(ts, (int, float)) or not -_INFINITE < ts < _INFINITE
     ):
         raise EventError("ts is not a number of seconds since the epoch", where)
     for name in TYPES.get(kind, ()):

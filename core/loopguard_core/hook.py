@@ -18,7 +18,6 @@ import time
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError, load_config
 from loopguard_core.events import dump, load
-from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
@@ -172,6 +171,8 @@ class Hook:
         path = self.adapter.exports(heard, self.environ)
         if not path:
             return
+        from loopguard_core.inside import ENVIRONMENT  # once a session
+
         try:
             with open(path, "a", encoding="utf-8") as file:
                 file.write(f"export {ENVIRONMENT}='{heard.session.replace(chr(39), '')}'\n")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 
 from loopguard_core.events import Event
-from loopguard_core.refusal import plain
 from loopguard_core.store.contract import Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -94,7 +93,7 @@ class Journal:
         self.failure = ""
         self._conditions: dict[str, Condition] = {}
         self._fresh = fresh
-        self._say = say
+        self.say = say
         self._said = False
         self._lossy = False
         self._pause = _FIRST_PAUSE
@@ -198,11 +197,12 @@ class Journal:
 
     def _condition(self, text: str) -> Condition:
         from loopguard_core.condition import Condition, ConditionError  # few sessions have any
+        from loopguard_core.refusal import plain
 
         try:
             return Condition(text)
         except ConditionError as error:
-            self._say(
+            self.say(
                 f"the breakpoint {plain(text, 80)} cannot be read ({error}): every call is held"
             )
             return Condition("")
@@ -319,7 +319,7 @@ class Journal:
 
     def _begin_anew(self, store: Store, error: Replaced) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
-        self._say(str(error))
+        self.say(str(error))
         last = store.last(self.session)
         lost = max(self.guard.seq - last, 1)
         self._lossy = True
@@ -351,7 +351,7 @@ class Journal:
             self.fail(error)
             return None
         missing = f"; {self.dropped} events are missing from it" if self.dropped else ""
-        self._say(f"the event store is back{missing}")
+        self.say(f"the event store is back{missing}")
         self.failure, self.dropped, self._pause, self._said = "", 0, _FIRST_PAUSE, False
         return self.store
 
@@ -376,7 +376,7 @@ class Journal:
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if not self._said:
             self._said = True
-            self._say(f"{error}; the guard goes on in memory, events are not recorded")
+            self.say(f"{error}; the guard goes on in memory, events are not recorded")
 
     def _drop(self, event: Event) -> None:
         event.seq = 0

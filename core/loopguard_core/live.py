@@ -20,11 +20,8 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
-from loopguard_core.restoring import Unknown, restore
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.sqlite import open_store
-from loopguard_core.verdict import Tier
-from loopguard_core.waiting import Answer, Ticket, Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +30,12 @@ if TYPE_CHECKING:
 
     from loopguard_core.config import Config
     from loopguard_core.events import Event
+    from loopguard_core.stopping import Stops
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Ruling
+    from loopguard_core.waiting import Ticket
 
 __all__ = ["LiveSession", "to_stderr"]
-
-#: what a human's answer lets run
-_RUNS = ("approved", "modified")
 
 
 class LiveSession:
@@ -87,7 +83,7 @@ class LiveSession:
             return Guard(policy, mode=config.mode, traits=traits, digester=digester, unique=True)
 
         self._journal = Journal(session, store, fresh, say, None if store else self._open)
-        self._waiting = Waiting(self._journal, self._lock, config)
+        self._stops: Stops | None = None
         if attach and store is not None:
             self._journal.checkpoint = Checkpoint(
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
@@ -95,6 +91,14 @@ class LiveSession:
         self._begin(cwd, pid, resumed, attach)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
+
+    def _stopped(self) -> Stops:
+        """What is done with a call that may not run: no process that stops none needs its code."""
+        if self._stops is None:
+            from loopguard_core.stopping import Stops
+
+            self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
+        return self._stops
 
     def _open(self) -> Store:
         config = self.config
@@ -170,9 +174,9 @@ class LiveSession:
                     tool, args, call, message, agent, annotations, wait_limit
                 )
             if ticket is not None:
-                answer = self._wait(ticket)
+                answer = self._stopped().wait(ticket)
                 with self._lock:
-                    self._settle(decision, ticket, answer)
+                    self._stopped().settle(decision, ticket, answer)
             if self._journal.checkpoint is not None:
                 with self._lock:
                     self._journal.keep()
@@ -202,9 +206,9 @@ class LiveSession:
                     tool, args, call, message, agent, annotations, wait_limit
                 )
             if ticket is not None:
-                answer = await self._wait_async(ticket)
+                answer = await self._stopped().wait_async(ticket)
                 with self._lock:
-                    self._settle(decision, ticket, answer)
+                    self._stopped().settle(decision, ticket, answer)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         decision.began = time.monotonic()
@@ -303,7 +307,7 @@ class LiveSession:
         decision.annotations = annotations
         if ruling.action == "run":
             return decision, None
-        return decision, self._stop(decision, start, limit)
+        return decision, self._stopped().stop(decision, start, limit)
 
     def _again(self, call: str, start: Event) -> Ruling:
         """The ruling on a call that started before: it is judged once, unless a human stopped it since."""
@@ -312,98 +316,6 @@ class LiveSession:
         if first is not None and first.action == "run" and guard.controls.halt is None:
             return first
         return guard.review(call) or guard.rule(start)
-
-    def _stop(self, decision: Decision, start: Event, limit: float | None) -> Ticket | None:
-        """A call that may not run: ask, or refuse at once. The ticket where a human is waited for."""
-        ruling = decision.ruling
-        ask = ruling.action == "ask"
-        if not ask and (ruling.cause in ("halt", "deny") or self._asked_latch(ruling)):
-            self._refuse(decision, refusal.refused(ruling, ruling.ref, late=False))
-            return None
-        wait = ask and (self._waiting.attended() or self._patient(ruling))
-        if not wait and not ruling.ends_turn:
-            known = self.guard.unanswered(ruling.verdict.signature, start.ts)
-            if known:
-                decision.request = known
-                self._refuse(decision, refusal.refused(ruling, known, late=True))
-                return None
-        ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
-        decision.request = ticket.request
-        waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
-        line = refusal.for_person(ruling, decision.tool, self.session, ticket.request, waits=waits)
-        self._say(line)
-        if waits:
-            return ticket
-        self._settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
-        return None
-
-    def _asked_latch(self, ruling: Ruling) -> bool:
-        latch = self.guard.latch
-        return ruling.cause == "latch" and latch is not None and latch.asked
-
-    def _patient(self, ruling: Ruling) -> bool:
-        tier = max(ruling.tier, Tier.BLOCK)
-        return (
-            self.config.unattended_wait_seconds > 0 or self.config.unanswered[tier.word] == "wait"
-        )
-
-    def _seen(self, decision: Decision) -> str:
-        """Digest of what a person is shown of a request."""
-        why, word = decision.ruling.why, decision.tier.word
-        shown = (decision.tool, decision.payload.digest, word, str(why.count), why.reason)
-        return self._digester("\0".join(shown))
-
-    def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
-        """Turn an answer into what happens, and say in the log that the agent took it."""
-        resolution, ruling = answer.resolution, decision.ruling
-        if resolution in _RUNS:
-            if resolution == "modified" and not self._modify(decision, ticket, answer):
-                return
-            self._deliver(ticket)
-            if resolution == "approved" and answer.note:
-                decision.message = refusal.approved(ticket.request, answer.note)
-            return
-        tier = max(ruling.tier, Tier.BLOCK)
-        if resolution == "expired" and self.config.unanswered[tier.word] == "run":
-            return
-        if resolution == "expired":
-            text = refusal.refused(ruling, ticket.request, late=bool(ticket.request))
-        else:
-            self._deliver(ticket)
-            text = refusal.answered(resolution, ruling, ticket.request, answer.note)
-        self._refuse(decision, text, halted=resolution == "halted")
-
-    def _modify(self, decision: Decision, ticket: Ticket, answer: Answer) -> bool:
-        """Take the human's arguments; False where they cannot be had, and the call is refused."""
-        try:
-            args = restore(answer.args, decision.args, self._key, self.config.redaction)
-        except Unknown as error:
-            self._say(f"{ticket.request} could not be delivered: {error}")
-            self._refuse(decision, refusal.undeliverable(ticket.request))
-            return False
-        decision.args, decision.modified = args, True
-        decision.message = refusal.modified(ticket.request, answer.note)
-        return True
-
-    def _deliver(self, ticket: Ticket) -> None:
-        try:
-            data = {"request": ticket.request, "call": ticket.call}
-            self._journal.add(self._journal.event("request_delivered", data))
-        except Taken:
-            pass  # another process took it: both act on the same answer
-
-    def _refuse(self, decision: Decision, text: str, *, halted: bool = False) -> None:
-        decision.run = False
-        decision.message = text
-        decision.ends_turn = decision.ruling.ends_turn or halted
-        self._close(decision.call, "blocked", text)
-
-    def _close(self, call: str, outcome: str, result: str | None) -> None:
-        end = {"call": call, "outcome": outcome, "result": result}
-        try:
-            self._journal.finish(self._journal.event("call_end", end))
-        except Taken:
-            pass  # the same call id has ended before; it counts once
 
     def _finish(
         self,
@@ -459,26 +371,6 @@ class LiveSession:
         self._say(f"internal error while {refusal.plain(str(tool), 60)} was judged: {error!r}")
         return Decision(call, str(tool), Payload(portable(args), self._digester), ALLOWED)
 
-    def _wait(self, ticket: Ticket) -> Answer:
-        try:
-            return self._waiting.wait(ticket)
-        except BaseException:
-            self._interrupted(ticket)
-            raise
-
-    async def _wait_async(self, ticket: Ticket) -> Answer:
-        try:
-            return await self._waiting.wait_async(ticket)
-        except BaseException:
-            self._interrupted(ticket)
-            raise
-
-    def _interrupted(self, ticket: Ticket) -> None:
-        """Ctrl-C, or the task was cancelled: nobody waits any more, so the request must not stay open."""
-        with self._lock:
-            self._waiting.resolve(ticket, "cancelled")
-            self._close(ticket.call, "cancelled", None)
-
 
 _sessions: list[ref[LiveSession]] = []
 
@@ -489,7 +381,7 @@ def _after_fork_in_child() -> None:
         session = found()
         if session is not None:
             session._lock = RLock()
-            session._waiting = Waiting(session._journal, session._lock, session.config)
+            session._stops = None
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+
+_INFINITE = float("inf")
 
 
 class ConfigError(ValueError):
@@ -71,7 +72,7 @@ class Reader:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.error(key, f"is a number, not {value!r}")
-        if not math.isfinite(value) or value < 0:
+        if not 0 <= value < _INFINITE:
             raise self.error(key, f"is a number from 0, not {value!r}")
         return float(value)
 

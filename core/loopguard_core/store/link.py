@@ -7,14 +7,14 @@ replaced, and a fork; turns every SQLite error into a ``StoreError`` for people.
 from __future__ import annotations
 
 import os
-import sqlite3
 from _thread import RLock
 from _weakref import ref
 from time import perf_counter_ns, sleep
 
-from loopguard_core.store import schema
+from loopguard_core.store import connecting
 from loopguard_core.store.contract import Replaced, StoreError
-from loopguard_core.store.paths import file_id, logs, make_directory, make_file, remove_logs
+from loopguard_core.store.driver import BUSY, code_of, sqlite3
+from loopguard_core.store.paths import file_id, logs, remove_logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ WAL_BOUND = 16_000_000
 _LOOK_AFTER = 0x7F
 #: Milliseconds that a checkpoint waits for writers and readers to step aside.
 _STEP_ASIDE = 150
-
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 _links: list[ref[Link]] = []
 
@@ -188,7 +186,7 @@ class Link:
         until = perf_counter_ns() + int(self._patience * 1e9)
         while True:
             now = perf_counter_ns()
-            if _code(error) not in _BUSY or db.in_transaction:
+            if code_of(error) not in BUSY or db.in_transaction:
                 raise self._failed(error) from None
             if now >= until:
                 self._patience = IMPATIENCE
@@ -206,7 +204,7 @@ class Link:
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
-        if _code(error) not in _BUSY and self._db is not None:
+        if code_of(error) not in BUSY and self._db is not None:
             self._drop()
         from loopguard_core.store.failures import describe  # only where something failed
 
@@ -247,105 +245,31 @@ class Link:
     def _open(self) -> None:
         until = perf_counter_ns() + int(self._patience * 1e9)
         while True:
+            db = None
             try:
-                db = self._connect_to_read() if self.read_only else self._connect_to_write()
+                if self.read_only:
+                    db = connecting.to_read(self.path)
+                else:
+                    db = connecting.to_write(self.path, create=self.create)
             except sqlite3.Error as error:
-                # the last one to leave a store locks it for a moment
-                if _code(error) not in _BUSY or perf_counter_ns() > until:
+                # the last one to leave a store, and who brings it up to date, lock it for a moment
+                if code_of(error) not in BUSY or perf_counter_ns() > until:
                     raise self._failed(error) from None
-                db = None
             if db is not None:
                 break
-            self._drop()
             if perf_counter_ns() > until:
                 raise StoreError(
                     f"the event store {self.path} is empty; nothing was recorded in it yet"
                 )
-            sleep(0.002)
+            sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
         file = file_id(self.path)
         if file != self._file:
             self._file = file
             self.generation += 1
         self._logs = tuple(map(file_id, logs(self.path)))
-        self._anchor = _anchor(self.path, file)
+        self._anchor = connecting.anchor(self.path, file)
         self._pid = os.getpid()
         self._db = db
-
-    def _connect_to_write(self) -> sqlite3.Connection:
-        if self.create:
-            make_directory(self.path)
-            make_file(self.path)
-        elif not os.path.exists(self.path):
-            raise StoreError(f"there is no event store at {self.path}")
-        self._db = db = _connect(self.path)
-        self._check_kind(db)
-        if self._run("PRAGMA journal_mode", ()).fetchall()[0][0] != "wal":
-            self._run("PRAGMA journal_mode = WAL", ()).fetchall()
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA wal_autocheckpoint = 0")
-        if schema.version_of(db) < schema.VERSION:
-            self._migrate(db)
-        return db
-
-    def _connect_to_read(self) -> sqlite3.Connection | None:
-        """None while the store is empty: somebody may just be making it."""
-        if not os.path.exists(self.path):
-            raise StoreError(f"there is no event store at {self.path}")
-        place = self.path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        self._db = db = _connect(f"file:{place}?mode=ro", uri=True)
-        try:
-            db.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError as error:
-            busy = _code(error) in _BUSY
-            effective = os.access in os.supports_effective_ids
-            folder = os.path.dirname(self.path)
-            if busy or os.access(folder, os.W_OK, effective_ids=effective):
-                raise
-            # A WAL cannot be made beside it, so nobody can be writing to it either.
-            db.close()
-            self._db = db = _connect(f"file:{place}?mode=ro&immutable=1", uri=True)
-        self._check_kind(db)
-        version = schema.version_of(db)
-        if version == 0:
-            return None
-        if version < schema.VERSION:
-            self._drop()
-            raise StoreError(
-                f"the event store {self.path} is of an older version ({version}) and was opened to "
-                "be read only; open it once with write access to bring it up to date"
-            )
-        return db
-
-    def _check_kind(self, db: sqlite3.Connection) -> None:
-        version = self._run("PRAGMA user_version", ()).fetchall()[0][0]
-        foreign = not _is_ours(db) and (
-            version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        )
-        if foreign and not _is_ours(db):  # looked at again: it may just have been made
-            self._drop()
-            raise StoreError(
-                f"{self.path} is a SQLite database of another program, not an event store; "
-                "name another file with --store or LOOPGUARD_STORE"
-            )
-        if version > schema.VERSION:
-            self._drop()
-            raise StoreError(
-                f"the event store {self.path} was written by a newer loopguard (schema {version}, "
-                f"this one knows {schema.VERSION}); update loopguard-console, or name another store"
-            )
-
-    def _migrate(self, db: sqlite3.Connection) -> None:
-        from loopguard_core.store import migrations  # once a file
-
-        until = perf_counter_ns() + int(PATIENCE * 1e9)
-        while True:
-            try:
-                migrations.migrate(db)
-                return
-            except sqlite3.OperationalError as error:
-                if _code(error) not in _BUSY or perf_counter_ns() > until:
-                    raise
-                sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
 
     def tidy(self, size: int = WAL_SIZE) -> None:
         """Write a WAL above *size* bytes back into the file and cut it, if nobody is in the way.
@@ -444,44 +368,12 @@ class _Transaction:
             link.lock.release()
 
 
-def _anchor(path: str, file: FileId) -> int:
-    """A descriptor that only names the file, where the system has such; -1 elsewhere.
-
-    Closing it leaves SQLite's locks alone, which closing any other descriptor of the file would not.
-    """
-    if not hasattr(os, "O_PATH"):
-        return -1
-    try:
-        anchor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return -1
-    stat = os.fstat(anchor)
-    if (stat.st_dev, stat.st_ino) == file:
-        return anchor
-    os.close(anchor)
-    return -1
-
-
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's own code; 0 for what Python's module says by itself."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
 def _is_open(db: sqlite3.Connection) -> bool:
     try:
         db.total_changes  # noqa: B018 - it raises where the connection is closed
     except sqlite3.ProgrammingError:
         return False
     return True
-
-
-def _is_ours(db: sqlite3.Connection) -> bool:
-    kind: int = db.execute("PRAGMA application_id").fetchone()[0]
-    return kind == schema.APPLICATION_ID
-
-
-def _connect(place: str, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
 
 
 _held: list[Link] = []

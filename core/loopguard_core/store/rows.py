@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import re
 
 from loopguard_core.events import Event, dump, load
 from loopguard_core.hashing import blake2b
@@ -59,7 +58,6 @@ def _encoder() -> Callable[[object, int], Iterable[str]]:
     return chunks
 
 
-_NUMBERED = re.compile(r"R[1-9][0-9]{0,9}").fullmatch
 _chunks = _encoder()
 _join = "".join
 # The parser itself, without the wrappers around it.
@@ -103,7 +101,8 @@ def to_json(value: object) -> str:
 
 def request_number(name: str, last: int) -> int:
     """The number of a request *name* that comes after number *last*: a given name is never made anew."""
-    given = int(name[1:]) if _NUMBERED(name) else 0
+    digits = name[1:] if name.startswith("R") and len(name) < 12 else ""
+    given = int(digits) if digits.isascii() and digits.isdigit() else 0
     return max(last + 1, given)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from _thread import _local
 
 from loopguard_core.events import TYPES, Event
@@ -20,6 +19,7 @@ from loopguard_core.store.contract import (
     StoreError,
     Taken,
 )
+from loopguard_core.store.driver import sqlite3
 from loopguard_core.store.link import WAL_BOUND, Link
 from loopguard_core.store.paths import default_store, machine_key, make_directory
 

@@ -7,10 +7,9 @@ the last row, the insert itself finds out.
 
 from __future__ import annotations
 
-from sqlite3 import IntegrityError
-
 from loopguard_core.events import TYPES
 from loopguard_core.store import rows, schema
+from loopguard_core.store.driver import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class Own:
             columns = tail.next(link, event, row)
             statement = _AFTER if row.digest is None else _AFTER_LARGE
             return link.insert(statement, (*columns, before))
-        except IntegrityError:
+        except sqlite3.IntegrityError:
             self._tail = None
             if row.digest is None:  # else it is rather the payload that is new
                 self._trust = _DISTRUST

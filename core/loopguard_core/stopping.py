@@ -1,0 +1,170 @@
+"""What happens to a call that may not run by itself: it is refused, or a human is asked and waited for.
+
+Loaded when the first call of a process is stopped.
+"""
+
+from __future__ import annotations
+
+import time
+
+from loopguard_core import refusal
+from loopguard_core.store.contract import Taken
+from loopguard_core.verdict import Tier
+from loopguard_core.waiting import Waiting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from loopguard_core.config import Config
+    from loopguard_core.decision import Decision
+    from loopguard_core.events import Event
+    from loopguard_core.identity import Digester
+    from loopguard_core.journal import Journal
+    from loopguard_core.verdict import Ruling
+    from loopguard_core.waiting import Answer, Ticket
+
+#: what a human's answer lets run
+_RUNS = ("approved", "modified")
+
+
+class Stops:
+    """The stopped calls of one session. *turn* is what whoever touches *journal* must hold."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        turn: AbstractContextManager[Any],
+        config: Config,
+        digester: Digester,
+        key: bytes,
+    ) -> None:
+        self._journal = journal
+        self._turn = turn
+        self._config = config
+        self._digester = digester
+        self._key = key
+        self._waiting = Waiting(journal, turn, config)
+
+    # -- in turn ---------------------------------------------------------------------------------
+
+    def stop(self, decision: Decision, start: Event, limit: float | None) -> Ticket | None:
+        """A call that may not run: ask, or refuse at once. The ticket where a human is waited for."""
+        ruling = decision.ruling
+        ask = ruling.action == "ask"
+        if not ask and (ruling.cause in ("halt", "deny") or self._asked_latch(ruling)):
+            self._refuse(decision, refusal.refused(ruling, ruling.ref, late=False))
+            return None
+        wait = ask and (self._waiting.attended() or self._patient(ruling))
+        if not wait and not ruling.ends_turn:
+            known = self._journal.guard.unanswered(ruling.verdict.signature, start.ts)
+            if known:
+                decision.request = known
+                self._refuse(decision, refusal.refused(ruling, known, late=True))
+                return None
+        ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
+        decision.request = ticket.request
+        waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
+        line = refusal.for_person(
+            ruling, decision.tool, self._journal.session, ticket.request, waits=waits
+        )
+        self._journal.say(line)
+        if waits:
+            return ticket
+        self.settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
+        return None
+
+    def _asked_latch(self, ruling: Ruling) -> bool:
+        latch = self._journal.guard.latch
+        return ruling.cause == "latch" and latch is not None and latch.asked
+
+    def _patient(self, ruling: Ruling) -> bool:
+        tier = max(ruling.tier, Tier.BLOCK)
+        return (
+            self._config.unattended_wait_seconds > 0 or self._config.unanswered[tier.word] == "wait"
+        )
+
+    def _seen(self, decision: Decision) -> str:
+        """Digest of what a person is shown of a request."""
+        why, word = decision.ruling.why, decision.tier.word
+        shown = (decision.tool, decision.payload.digest, word, str(why.count), why.reason)
+        return self._digester("\0".join(shown))
+
+    def settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
+        """Turn an answer into what happens, and say in the log that the agent took it."""
+        resolution, ruling = answer.resolution, decision.ruling
+        if resolution in _RUNS:
+            if resolution == "modified" and not self._modify(decision, ticket, answer):
+                return
+            self._deliver(ticket)
+            if resolution == "approved" and answer.note:
+                decision.message = refusal.approved(ticket.request, answer.note)
+            return
+        tier = max(ruling.tier, Tier.BLOCK)
+        if resolution == "expired" and self._config.unanswered[tier.word] == "run":
+            return
+        if resolution == "expired":
+            text = refusal.refused(ruling, ticket.request, late=bool(ticket.request))
+        else:
+            self._deliver(ticket)
+            text = refusal.answered(resolution, ruling, ticket.request, answer.note)
+        self._refuse(decision, text, halted=resolution == "halted")
+
+    def _modify(self, decision: Decision, ticket: Ticket, answer: Answer) -> bool:
+        """Take the human's arguments; False where they cannot be had, and the call is refused."""
+        from loopguard_core.restoring import Unknown, restore  # few calls are changed
+
+        try:
+            args = restore(answer.args, decision.args, self._key, self._config.redaction)
+        except Unknown as error:
+            self._journal.say(f"{ticket.request} could not be delivered: {error}")
+            self._refuse(decision, refusal.undeliverable(ticket.request))
+            return False
+        decision.args, decision.modified = args, True
+        decision.message = refusal.modified(ticket.request, answer.note)
+        return True
+
+    def _deliver(self, ticket: Ticket) -> None:
+        try:
+            data = {"request": ticket.request, "call": ticket.call}
+            self._journal.add(self._journal.event("request_delivered", data))
+        except Taken:
+            pass  # another process took it: both act on the same answer
+
+    def _refuse(self, decision: Decision, text: str, *, halted: bool = False) -> None:
+        decision.run = False
+        decision.message = text
+        decision.ends_turn = decision.ruling.ends_turn or halted
+        self._close(decision.call, "blocked", text)
+
+    def _close(self, call: str, outcome: str, result: str | None) -> None:
+        end = {"call": call, "outcome": outcome, "result": result}
+        try:
+            self._journal.finish(self._journal.event("call_end", end))
+        except Taken:
+            pass  # the same call id has ended before; it counts once
+
+    # -- the wait (not in turn) ------------------------------------------------------------------
+
+    def wait(self, ticket: Ticket) -> Answer:
+        """Wait for the answer. Interrupted, the request does not stay open."""
+        try:
+            return self._waiting.wait(ticket)
+        except BaseException:
+            self._interrupted(ticket)
+            raise
+
+    async def wait_async(self, ticket: Ticket) -> Answer:
+        """As ``wait``, without blocking the event loop."""
+        try:
+            return await self._waiting.wait_async(ticket)
+        except BaseException:
+            self._interrupted(ticket)
+            raise
+
+    def _interrupted(self, ticket: Ticket) -> None:
+        """Ctrl-C, or the task was cancelled: nobody waits any more, so the request must not stay open."""
+        with self._turn:
+            self._waiting.resolve(ticket, "cancelled")
+            self._close(ticket.call, "cancelled", None)

@@ -1,0 +1,124 @@
+"""A connection to a SQLite file that is an event store of ours, of a version that is known here.
+
+Every function raises ``StoreError`` for a file that is another thing, ``sqlite3.Error`` for what SQLite
+says; whoever calls waits where the file is only busy.
+"""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.store import schema
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.driver import BUSY, code_of, sqlite3
+from loopguard_core.store.paths import make_directory, make_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.store.paths import FileId
+
+
+def to_write(path: str, *, create: bool) -> sqlite3.Connection:
+    """The store at *path*, brought up to date; where *create*, made if it is missing."""
+    if create:
+        make_directory(path)
+        make_file(path)
+    elif not os.path.exists(path):
+        raise StoreError(f"there is no event store at {path}")
+    db = _connect(path)
+    try:
+        _check_kind(db, path)
+        if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        if schema.version_of(db) < schema.VERSION:
+            from loopguard_core.store import migrations  # once a file
+
+            migrations.migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def to_read(path: str) -> sqlite3.Connection | None:
+    """The store at *path*, which nothing is written to; None while it is empty and may just be made."""
+    if not os.path.exists(path):
+        raise StoreError(f"there is no event store at {path}")
+    db = _readable(path)
+    try:
+        _check_kind(db, path)
+        version = schema.version_of(db)
+        if 0 < version < schema.VERSION:
+            raise StoreError(
+                f"the event store {path} is of an older version ({version}) and was opened to "
+                "be read only; open it once with write access to bring it up to date"
+            )
+    except BaseException:
+        db.close()
+        raise
+    if version:
+        return db
+    db.close()
+    return None
+
+
+def _readable(path: str) -> sqlite3.Connection:
+    place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = _connect(f"file:{place}?mode=ro", uri=True)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except sqlite3.Error as error:
+        db.close()
+        folder = os.path.dirname(path)
+        writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+        if not isinstance(error, sqlite3.OperationalError) or code_of(error) in BUSY or writable:
+            raise
+        # A WAL cannot be made beside it, so nobody can be writing to it either.
+        return _connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+    return db
+
+
+def _check_kind(db: sqlite3.Connection, path: str) -> None:
+    version = schema.version_of(db)
+    foreign = not _is_ours(db) and (
+        version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    )
+    if foreign and not _is_ours(db):  # looked at again: it may just have been made
+        raise StoreError(
+            f"{path} is a SQLite database of another program, not an event store; "
+            "name another file with --store or LOOPGUARD_STORE"
+        )
+    if version > schema.VERSION:
+        raise StoreError(
+            f"the event store {path} was written by a newer loopguard (schema {version}, "
+            f"this one knows {schema.VERSION}); update loopguard-console, or name another store"
+        )
+
+
+def _is_ours(db: sqlite3.Connection) -> bool:
+    kind: int = db.execute("PRAGMA application_id").fetchone()[0]
+    return kind == schema.APPLICATION_ID
+
+
+def _connect(place: str, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=uri)
+
+
+def anchor(path: str, file: FileId) -> int:
+    """A descriptor that only names the *file* at *path*, where the system has such; -1 elsewhere.
+
+    Closing it leaves SQLite's locks alone, which closing any other descriptor of the file would not.
+    """
+    if not hasattr(os, "O_PATH"):
+        return -1
+    try:
+        anchor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    stat = os.fstat(anchor)
+    if (stat.st_dev, stat.st_ino) == file:
+        return anchor
+    os.close(anchor)
+    return -1
