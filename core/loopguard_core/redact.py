@@ -26,6 +26,7 @@ MARK = "[redacted:"
 
 # -- tokens that are known by their beginning; the beginning stays, so that a reader knows what it was
 
+_SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
 _TOKENS = (
     # letters to look for, the whole shape with what goes as its group
     (
@@ -52,8 +53,9 @@ _TOKENS = (
         r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
     ),
     ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
-    ("://", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
-    ("://", r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"),
+    ("hooks.slack", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
+    ("?", rf"\?{_SIGNATURE}"),
+    ("&", rf"&{_SIGNATURE}"),
     # Docker's login, curl's and sshpass's command lines
     ('"auth', r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})'),
     ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),

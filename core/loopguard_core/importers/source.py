@@ -26,6 +26,8 @@ _HEAD_BYTES = 262_144
 #: so many lines are looked at however long they are: one huge record says little of a format
 _HEAD_LEAST = 4
 _SQLITE = b"SQLite format 3\0"
+#: bytes that are read at a time
+_CHUNK = 262_144
 
 
 class Source:
@@ -55,7 +57,7 @@ class Source:
             joined = cast("IO[bytes]", io.BufferedReader(Joined(files)))
             return cls(joined, str(path), None, f"{above}.jsonl")
         try:
-            stream = path.open("rb")
+            stream = path.open("rb", buffering=_CHUNK)
         except FileNotFoundError:
             raise Unreadable(f"{path}: no such file") from None
         except IsADirectoryError:

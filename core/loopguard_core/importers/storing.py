@@ -99,7 +99,8 @@ class StoreWriter:
         self.result = Imported()
         self._store = store
         self._digester = digester
-        self._known: dict[str, _Known | None] = {}
+        self._known: dict[str, _Known] = {}
+        self._new: set[str] = set()
         self._batch: list[Event] = []
         self._requests: dict[tuple[str, str], str] = {}
         self._worker: ThreadPoolExecutor | None = None
@@ -119,27 +120,35 @@ class StoreWriter:
 
     def add(self, event: Event) -> None:
         """Add one event, unless the store has it or its session was refused."""
-        session = event.session
-        if session not in self._known:
-            self._known[session] = _Known(self._store, session)
-            self.result.sessions.add(session)
-        if session in self.result.refused:
+        data = event.data
+        if event.type == "call_end" and data.get("outcome") == "pending":
             return
-        if event.type == "call_end" and event.data.get("outcome") == "pending":
+        if event.session not in self._new and not self._is_new(event):
             return
-        known = self._known[session]
-        if known is not None and (there := known.has(event)) is not None:
-            if there:
-                self.result.known += 1
-            else:
-                self._refuse(session, known)
-            return
-        self._known[session] = None
-        if "request" in event.data:
+        if "request" in data:
             self._rename(event)
         self._batch.append(event)
         if len(self._batch) >= BATCH:
             self._hand_over()
+
+    def _is_new(self, event: Event) -> bool:
+        """False where the store has *event*, or its session was refused."""
+        session = event.session
+        known = self._known.get(session)
+        if known is None:
+            known = self._known[session] = _Known(self._store, session)
+            self.result.sessions.add(session)
+        if session in self.result.refused:
+            return False
+        there = known.has(event)
+        if there is None:
+            self._new.add(session)
+            return True
+        if there:
+            self.result.known += 1
+        else:
+            self._refuse(session, known)
+        return False
 
     def flush(self) -> None:
         """Write what is waiting, and wait for what is being written."""
