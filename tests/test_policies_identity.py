@@ -173,3 +173,27 @@ def test_a_long_text_has_one_digest_whatever_was_hashed_before(seed: str, data: 
     assert len(set(digests)) == len(set(texts))
     middles = [digester.middle(one) for one in texts]
     assert len(set(middles)) == len({one[EDGE:-EDGE] for one in texts})
+
+
+class Name(str):
+    """A string of a class of its own, which JSON writes as a string."""
+
+
+@given(st.lists(VALUES, min_size=1, max_size=4), st.randoms())
+def test_a_value_has_one_identity_whatever_was_seen_before(values: list[Any], seed: Any) -> None:
+    digester = Digester()
+    own = [{Name("key"): n} for n in range(3)]
+    for value in [
+        *values * 4,
+        *own * 4,
+        *map(str, values),
+        {1: 2},
+        {"1": 2},
+        b"1",
+        bytearray(b"1"),
+    ]:
+        for spelled in (value, shuffled(value, seed)):
+            fresh = Payload(spelled, Digester())
+            got = Payload(spelled, digester)
+            assert (got.digest, got.canonical) == (fresh.digest, fresh.canonical)
+            assert got.foreign == fresh.foreign

@@ -35,6 +35,7 @@ class Tier(IntEnum):
             raise ValueError(f"no tier is called {word!r}: allow, warn, block or halt") from None
 
 
+ALLOW = Tier.ALLOW
 _WORDS = ("allow", "warn", "block", "halt")
 _TIERS = dict(zip(_WORDS, Tier, strict=True))
 
@@ -50,7 +51,7 @@ class Verdict:
     ``count`` is how often the detector has seen the repetition, ``threshold`` the count at which this
     tier fires (0 where the detector has none). ``traits`` names the tool traits and normalisations
     that took part. ``ends_turn``: a block that latches like a halt (Hermes). ``source`` names another
-    guard whose verdict this is; empty for ours.
+    guard whose verdict this is; empty for ours. Each call makes two, so those that allow are made by position.
     """
 
     __slots__ = (
@@ -70,25 +71,24 @@ class Verdict:
         self,
         tier: Tier,
         policy: str,
-        *,
-        detector: str = "",
         signature: str = "",
         count: int = 0,
         threshold: int = 0,
+        traits: tuple[str, ...] = (),
+        detector: str = "",
         reason: str = "",
         ends_turn: bool = False,
-        traits: tuple[str, ...] = (),
         source: str = "",
     ) -> None:
         self.tier = tier
         self.policy = policy
-        self.detector = detector
         self.signature = signature
         self.count = count
         self.threshold = threshold
+        self.traits = traits
+        self.detector = detector
         self.reason = reason
         self.ends_turn = ends_turn
-        self.traits = traits
         self.source = source
 
     @property

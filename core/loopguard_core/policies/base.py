@@ -12,7 +12,7 @@ records. The guard drives it so:
 
 from __future__ import annotations
 
-from loopguard_core.verdict import Tier, Verdict
+from loopguard_core.verdict import ALLOW, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Policy:
 
     def allow(self, call: Call) -> Verdict:
         """A verdict without any objection to *call*."""
-        return Verdict(Tier.ALLOW, self.name, signature=self.signature(call))
+        return Verdict(ALLOW, self.name, self.signature(call))
 
     def peek(self, call: Call) -> Verdict:
         """The verdict on *call* if it came now. Records nothing."""

@@ -21,7 +21,7 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.flight import Flight
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict, tool_of
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Dsh(Policy):
         done, flying = chain if key == signature else 0, self._flight.count(signature)
         hard, count = self._of(call.tool).hard, done + flying
         if not hard or count < hard:
-            return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+            return Verdict(ALLOW, self.name, signature, count)
         reason = (
             f"{named(call.tool)} has run {times(done)} in a row with identical arguments and identical "
             f"results{running(flying)}, so this identical call is denied. {CHANGE}"
@@ -177,7 +177,7 @@ class Dsh(Policy):
         self._chains[call.agent] = (signature, result, count)
         at = self._of(call.tool)
         if not at.soft or count < at.soft or (at.hard and count >= at.hard):
-            return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+            return Verdict(ALLOW, self.name, signature, count)
         denial = f" At {at.hard} such calls the next one will be denied." if at.hard else ""
         reason = (
             f"{named(call.tool)} has now run {times(count)} in a row with identical arguments and identical "

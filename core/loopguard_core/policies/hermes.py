@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 
 from loopguard_core.identity import Payload, canonical
+from loopguard_core.patterns import lazy
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.hermes_options import (
@@ -31,7 +32,7 @@ from loopguard_core.policies.hermes_options import (
 )
 from loopguard_core.policies.keys import ArgsScheme, Matchers
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict, tool_of
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from loopguard_core.traits import Traits
 
 _EMPTY = "{}"
+_DECODER = json.JSONDecoder()
+_SPACE = lazy(r"[ \t\n\r]*")
 _JSON_STARTS = frozenset('{["-0123456789tfnNI \t\r\n')
 _REMEMBERED = 64
 
@@ -77,9 +80,12 @@ class HermesScheme(ArgsScheme):
         return known
 
     def _parse(self, tool: str, text: str, result: Payload) -> str:
-        try:
-            value = json.loads(text)
+        try:  # as ``json.loads``, whose error about what follows a number costs as much again
+            plain = text.lstrip(" \t\n\r")
+            value, end = _DECODER.raw_decode(plain)
         except (ValueError, RecursionError):
+            return result.digest
+        if end < len(plain) and _SPACE.fullmatch(plain, end) is None:
             return result.digest
         return result.digest if value is None else result.digest_of(canonical(value))
 
@@ -121,7 +127,7 @@ class Hermes(HermesCounters):
         failed = self._failed(signature)
         same = self._results.get(signature, ("", 0))[1] if self._reads(tool) else 0
         if not self.hard_stop:
-            return Verdict(Tier.ALLOW, self.name, signature=signature, count=max(failed, same))
+            return Verdict(ALLOW, self.name, signature, max(failed, same))
         limits, flying = self._limits(tool), self._flight.count(signature)
         if failed + flying >= limits.exact_block:
             reason = (
@@ -139,7 +145,7 @@ class Hermes(HermesCounters):
             return self._stop(
                 Tier.BLOCK, "no_progress", signature, same + flying, limits.same_block, reason
             )
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=max(failed, same))
+        return Verdict(ALLOW, self.name, signature, max(failed, same))
 
     def _stop(
         self, tier: Tier, detector: str, signature: str, count: int, threshold: int, reason: str
@@ -195,7 +201,7 @@ class Hermes(HermesCounters):
             return self._stop(
                 Tier.WARN, "same_tool_failure", signature, of_tool, limits.tool_warn, reason
             )
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=exact)
+        return Verdict(ALLOW, self.name, signature, exact)
 
     def _may_halt(self, tool: str) -> bool:
         return True
@@ -207,7 +213,7 @@ class Hermes(HermesCounters):
         self._progressed(tool)
         if not self._reads(tool):
             self._results.pop(signature, None)
-            return Verdict(Tier.ALLOW, self.name, signature=signature)
+            return Verdict(ALLOW, self.name, signature)
         result = outcome.records[self.scheme.name]["r"]
         before, count = self._results.get(signature, ("", 0))
         count = count + 1 if result == before else 1
@@ -219,7 +225,7 @@ class Hermes(HermesCounters):
                 f"for identical arguments. {CHANGE}"
             )
             return self._stop(Tier.WARN, "no_progress", signature, count, limits.same_warn, reason)
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+        return Verdict(ALLOW, self.name, signature, count)
 
     def _progressed(self, tool: str) -> None:
         """A success of *tool*: later versions take some as progress of everything."""

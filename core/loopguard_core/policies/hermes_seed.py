@@ -19,7 +19,7 @@ from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
-from loopguard_core.verdict import Count, Tier, Verdict, tool_of
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class HermesSeed(HermesCounters):
             return self._verdict(
                 Tier.HALT, "same_tool_failure", signature, failed, threshold, reason
             )
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=failed)
+        return Verdict(ALLOW, self.name, signature, failed)
 
     def _verdict(
         self, tier: Tier, detector: str, signature: str, count: int, threshold: int, reason: str
@@ -139,14 +139,14 @@ class HermesSeed(HermesCounters):
         self._tool_failures[tool] = self._tool_failures.get(tool, 0) + 1
         threshold = self._at(tool, "exact_warn_after")
         if not self.warnings or count < threshold:
-            return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+            return Verdict(ALLOW, self.name, signature, count)
         reason = f"{named(tool)} has failed {times(count)} this turn with identical arguments. {DIAGNOSE}"
         return self._verdict(Tier.WARN, "exact_failure", signature, count, threshold, reason)
 
     def _success(self, call: Call, outcome: Outcome) -> Verdict:
         signature, tool = self.signature(call), call.tool
         if tool not in IDEMPOTENT:
-            return Verdict(Tier.ALLOW, self.name, signature=signature)
+            return Verdict(ALLOW, self.name, signature)
         result = outcome.records[self.scheme.name]["r"]
         before, count = self._results.get(signature, ("", 0))
         count = count + 1 if result == before else 0
@@ -160,7 +160,7 @@ class HermesSeed(HermesCounters):
             return self._verdict(Tier.BLOCK, "no_progress", signature, count, block, reason)
         if count and self.warnings and count >= warn:
             return self._verdict(Tier.WARN, "no_progress", signature, count, warn, reason)
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=count)
+        return Verdict(ALLOW, self.name, signature, count)
 
     def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
         return {self.name: dict(self._per_tool.get(tool, self.thresholds))}

@@ -17,7 +17,7 @@ from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import ArgsScheme, Matchers
 from loopguard_core.policies.wording import CHANGE, named, times
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Nous(Policy):
         thresholds = self._of(chain)
         due = [at for at in thresholds if at <= chain.count and at not in chain.announced]
         if not due or not chain.calls:
-            return Verdict(Tier.ALLOW, self.name, signature=signature, count=chain.count)
+            return Verdict(ALLOW, self.name, signature, chain.count)
         threshold = due[-1]
         self._chain = chain.announce(threshold)
         return Verdict(

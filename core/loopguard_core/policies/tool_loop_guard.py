@@ -15,7 +15,7 @@ from loopguard_core.identity import Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers, TypedScheme
 from loopguard_core.policies.wording import CHANGE, named, times
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ToolLoopGuard(Policy):
         signature = self.signature(call)
         threshold = self._per_tool.get(call.tool, self.threshold)
         count = self._counts.get(signature, 0)
-        return Verdict(Tier.ALLOW, self.name, signature=signature, count=count, threshold=threshold)
+        return Verdict(ALLOW, self.name, signature, count, threshold)
 
     def turn(self, reason: str) -> None:
         if self.reset_on_turn:

@@ -21,7 +21,7 @@ from loopguard_core.policies.progress.limits import DRY_BLOCK, DRY_WARN, Limits
 from loopguard_core.policies.progress.patience import outage_limit, spent, waits
 from loopguard_core.policies.progress.scheme import ProgressScheme
 from loopguard_core.policies.progress.state import Agent, Asked
-from loopguard_core.verdict import Count, Tier, Verdict
+from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,14 +76,7 @@ class Progress(Policy):
                 if verdict is not None:
                     return verdict
         own = self._limits(call.tool) if self._per_tool else self.limits
-        return Verdict(
-            Tier.ALLOW,
-            "progress",
-            signature=signature,
-            count=count,
-            threshold=own.block_at,
-            traits=reasons.traits(record),
-        )
+        return Verdict(ALLOW, "progress", signature, count, own.block_at, reasons.traits(record))
 
     def start(self, call: Call) -> None:
         record = call.records[self.scheme.name]
@@ -131,7 +124,7 @@ class Progress(Policy):
             self._attempted(agent, asked, started[1])
             return None
         if kind in ("cancelled", "pending"):
-            return Verdict(Tier.ALLOW, self.name, signature=asked.signature)
+            return Verdict(ALLOW, self.name, asked.signature)
         request = call.records[self.scheme.name]
         record = outcome.records.get(self.scheme.name, {})
         if "p" in request["f"] or "z" in request["f"]:
@@ -153,13 +146,7 @@ class Progress(Policy):
         elif judged != news.CLEAR:
             self._book(request, agent, asked, started[1], judged)
             return self._after(request, agent, asked, judged)
-        return Verdict(
-            Tier.ALLOW,
-            "progress",
-            signature=asked.signature,
-            count=1,
-            traits=reasons.traits(request),
-        )
+        return Verdict(ALLOW, "progress", asked.signature, 1, 0, reasons.traits(request))
 
     def turn(self, reason: str) -> None:
         self.reset()
@@ -383,14 +370,8 @@ class Progress(Policy):
             return self._verdict(
                 Tier.WARN, request, words, asked.signature, count, at, reason, asked.how
             )
-        return Verdict(
-            Tier.ALLOW,
-            "progress",
-            signature=asked.signature,
-            count=repeats,
-            threshold=at,
-            traits=reasons.traits(request, asked.how),
-        )
+        traits = reasons.traits(request, asked.how)
+        return Verdict(ALLOW, "progress", asked.signature, repeats, at, traits)
 
     def _verdict(
         self,
@@ -403,16 +384,8 @@ class Progress(Policy):
         reason: str,
         how: str = "",
     ) -> Verdict:
-        return Verdict(
-            tier,
-            self.name,
-            detector=detector,
-            signature=signature,
-            count=count,
-            threshold=threshold,
-            reason=reason,
-            traits=reasons.traits(record, how),
-        )
+        traits = reasons.traits(record, how)
+        return Verdict(tier, "progress", signature, count, threshold, traits, detector, reason)
 
 
 def _parched(agent: Agent) -> bool:

@@ -61,9 +61,9 @@ class Outline:
         mine, known = self.found(), other.found()
         size = len(mine)
         least = size - max(_FEW, size >> 1)
-        differ = least > 0 and sum(map(eq, mine, known)) < least
+        differ = least > 0 and [*map(eq, mine, known)].count(True) < least
         if differ and len(known) != size:
-            differ = sum(map(eq, reversed(mine), reversed(known))) < least
+            differ = [*map(eq, reversed(mine), reversed(known))].count(True) < least
         if differ:
             return False
         read = other.known()
