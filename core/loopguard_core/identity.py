@@ -27,8 +27,9 @@ EXACT = "exact"
 #: A text longer than ``LONG`` characters is taken as two edges of ``EDGE`` characters and what lies between.
 LONG, EDGE = 32_768, 2_048
 _SHORT = 512
-#: Characters and bytes that are kept, what an entry counts for beside them, and values seen once.
-_HELD, _ENTRY, _ONCE = 8_000_000, 200, 4_096
+#: Characters and bytes that are kept, and what an entry counts for beside them; digests of values that are
+#: known to have come, and new values in a row after which none is expected to come again.
+_HELD, _ENTRY, _ONCE, _TRIES = 8_000_000, 200, 4_096, 16
 _STRICT = encoder()
 _LENIENT = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
@@ -42,13 +43,14 @@ class Digester:
     elsewhere. An empty key gives the same digests everywhere (tests, recordings).
 
     A loop repeats its payloads, so the digests of the last ones are kept: comparing a text with itself
-    costs a tenth of hashing it again. A value is recognised by its ``marshal`` bytes, which are written
-    much faster than JSON and are never read back; equal bytes are equal values, other bytes (another order
-    of keys) only mean that the JSON is written. Of a long text the part between the edges is hashed by
+    costs a tenth of hashing it again. A value that came before is recognised by its ``marshal`` bytes, which
+    are written much faster than JSON and are never read back; equal bytes are equal values, other bytes
+    (another order of keys) only mean that the JSON is written. Where values do not come again for a
+    while, none is recognised so, which costs nothing. Of a long text the part between the edges is hashed by
     itself, since what changes from one answer to the next (a time, a count) mostly stands at an edge.
     """
 
-    __slots__ = ("_held", "_joined", "_keyed", "_longs", "_once", "_recent", "_values")
+    __slots__ = ("_held", "_joined", "_keyed", "_longs", "_once", "_recent", "_tries", "_values")
 
     def __init__(self, key: bytes = b"") -> None:
         self._keyed = sha256(sha256(key).digest().ljust(64, b"\0") if key else b"")
@@ -56,7 +58,8 @@ class Digester:
         self._recent: dict[tuple[int, str], tuple[str, str]] = {}
         self._longs: dict[tuple[int, str], _Long] = {}
         self._values: dict[tuple[int, bytes], tuple[bytes, str, str]] = {}
-        self._once: set[tuple[int, bytes]] = set()
+        self._once: set[str] = set()
+        self._tries = 0
         self._held = 0
 
     def __call__(self, text: str) -> str:
@@ -71,42 +74,42 @@ class Digester:
                 return known[1]
         digest = _digest(self._keyed, text)
         if size > _SHORT:
-            self._held += size + _ENTRY
-            if self._held > _HELD:
-                self._forget()
             self._recent[mark] = (text, digest)
+            self._hold(size)
         return digest
 
     def of(self, value: object) -> tuple[str, str, bool]:
         """The canonical text of *value*, its digest, and whether it holds something that JSON lacks."""
         if isinstance(value, str):
             return value, self(value), False
-        try:
-            data = dumps(value)  # type: ignore[arg-type]
-        except Exception:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
-            return self._foreign(value)
-        size = len(data)
-        mark = (size, data[-32:])
-        known = self._values.get(mark)
-        if known is not None and known[0] == data:
-            return known[1], known[2], False
+        if self._tries:
+            data = _bytes(value)
+            known = self._values.get((len(data), data[-32:]))
+            if known is not None and known[0] == data:
+                self._tries = _TRIES
+                return known[1], known[2], False
+            self._tries -= 1
         try:
             text = _STRICT(value)
-        except Exception:  # noqa: BLE001 - marshal writes some things that JSON lacks
-            return self._foreign(value)
+        except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+            text = _lenient(value)
+            return text, self(text), True
         digest = self(text)
-        if mark not in self._once:
-            self._once.add(mark)
-        elif size <= _HELD:  # most values come once; keeping them would cost memory for nothing
-            self._held += size + len(text) + _ENTRY
-            self._values[mark] = (data, text, digest)
-        if self._held > _HELD or len(self._once) > _ONCE:
-            self._forget()
+        if digest in self._once:
+            self._repeated(value, text, digest)
+        else:
+            self._once.add(digest)
+            if len(self._once) > _ONCE:
+                self._once.clear()
         return text, digest, False
 
-    def _foreign(self, value: object) -> tuple[str, str, bool]:
-        text, foreign = _canonical(value)
-        return text, self(text), foreign
+    def _repeated(self, value: object, text: str, digest: str) -> None:
+        """A value came again: it may well come once more, and is then known by its bytes."""
+        self._tries = _TRIES
+        data = _bytes(value)
+        if data and len(data) <= _HELD:
+            self._values[len(data), data[-32:]] = (data, text, digest)
+            self._hold(len(data) + len(text))
 
     def middle(self, text: str) -> str:
         """The digest of what lies between the edges of *text*, which is longer than ``LONG``."""
@@ -119,15 +122,21 @@ class Digester:
             return known
         made = _Long(text, self._keyed)
         if size <= _HELD:
-            self._held += size
-            if self._held > _HELD:
-                self._forget()
             self._longs[mark] = made
+            self._hold(size)
         return made
 
-    def _forget(self) -> None:
-        self._recent, self._longs, self._values, self._held = {}, {}, {}, 0
-        self._once.clear()
+    def _hold(self, size: int) -> None:
+        self._held += size + _ENTRY
+        if self._held > _HELD:
+            self._recent, self._longs, self._values, self._held = {}, {}, {}, 0
+
+
+def _bytes(value: object) -> bytes:
+    try:
+        return dumps(value)  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
+        return b""
 
 
 class _Long:
@@ -186,18 +195,17 @@ def canonical(value: object) -> str:
     What JSON lacks is spelled: foreign objects by their ``str``, cycles by a marker, integers that
     Python will not print in hexadecimal; depth has no limit.
     """
-    return _canonical(value)[0]
-
-
-def _canonical(value: object) -> tuple[str, bool]:
     try:
-        return _STRICT(value), False
+        return _STRICT(value)
     except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
-        pass
+        return _lenient(value)
+
+
+def _lenient(value: object) -> str:
     try:
-        return _LENIENT(value), True
+        return _LENIENT(value)
     except Exception:  # noqa: BLE001 - and so may a foreign str
-        return spell(value), True
+        return spell(value)
 
 
 class Payload:

@@ -80,11 +80,11 @@ class Reading:
             str(data["call"]),
             tool,
             records,
-            message=str(data.get("message") or ""),
-            agent=str(data.get("agent") or ""),
-            ts=event.ts,
-            gap=gap,
-            approximate=approximate,
+            str(data.get("message") or ""),
+            str(data.get("agent") or ""),
+            event.ts,
+            gap,
+            approximate,
         )
         return call, args
 
@@ -112,9 +112,9 @@ class Reading:
         return Outcome(
             kind,
             records,
-            ts=event.ts,
-            duration=float(duration) if isinstance(duration, (int, float)) else None,
-            closes_message=closes if last is None else bool(last),
+            event.ts,
+            float(duration) if isinstance(duration, (int, float)) else None,
+            closes if last is None else bool(last),
         )
 
     def _complete(

@@ -10,6 +10,8 @@ Nothing is copied while there is nothing to change: ``tidy`` gives back the very
 
 from __future__ import annotations
 
+from operator import is_
+
 from loopguard_core.patterns import lazy
 
 TYPE_CHECKING = False
@@ -104,7 +106,7 @@ class Tidier:
             kind = type(value)
             if kind is str:
                 role = self._roles.get(key)
-                if role is None and len(value) > _FREE:
+                if role is None and (len(value) > _FREE or _plain(value)):
                     continue
                 tidied = self._text(role, value, kinds)
             elif kind is int or kind is bool:
@@ -126,7 +128,10 @@ class Tidier:
         """The tidied value; the same object where nothing changes, None where it says nothing."""
         kind = type(value)
         if kind is str:
-            return self._text(self._roles.get(key), value, kinds)
+            role = self._roles.get(key)
+            if role is None and _plain(value):
+                return value
+            return self._text(role, value, kinds)
         if kind is float:
             if value.is_integer() and -_WHOLE < value < _WHOLE:
                 kinds.add("j")
@@ -138,9 +143,7 @@ class Tidier:
             return self._mapping(value, kinds, depth + 1) or None
         if kind is list and len(value) <= _MANY:
             items = [self._value(key, v, kinds, depth + 1) for v in value]
-            if all(a is b for a, b in zip(items, value, strict=True)):
-                return value or None
-            return items
+            return (value or None) if all(map(is_, items, value)) else items
         return value
 
     def _text(self, role: str | None, value: str, kinds: set[str]) -> Any:
@@ -154,7 +157,7 @@ class Tidier:
                 kinds.add("j")
                 return int(text)
         elif role is PATH:
-            if _DOTTED.search(text) is not None:
+            if _may_be_dotted(text) and _DOTTED.search(text) is not None:
                 text = path(text)
         elif role is COMMAND:
             text = command(text)
@@ -168,6 +171,17 @@ class Tidier:
             return value
         kinds.add("p" if role is PATH or role is ADDRESS else "s")
         return text
+
+
+def _plain(text: str) -> bool:
+    """True for free text in which there is nothing to tidy."""
+    return bool(text) and not (text.isdecimal() or text[0].isspace() or text[-1].isspace())
+
+
+def _may_be_dotted(text: str) -> bool:
+    return (
+        "./" in text or "//" in text or "\\" in text or text[-1] in "./" or text.startswith("file:")
+    )
 
 
 def path(text: str) -> str:

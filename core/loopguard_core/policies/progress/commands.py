@@ -79,7 +79,14 @@ _ENDS = (
     "last_line",
 )
 _LENGTHS = ("limit", "line_count", "max_lines", "num_lines", "length", "lines", "count")
-RANGE_FIELDS = frozenset((*_STARTS, *_ENDS, *_LENGTHS, "view_range", "range", "line_range"))
+_PAIRS = ("view_range", "range", "line_range", "lines")
+#: The name of a field -> whether it is a start, an end or a length, and its rank among those.
+_PLACES = {
+    name: (kind, rank)
+    for kind, names in enumerate((_STARTS, _ENDS, _LENGTHS))
+    for rank, name in enumerate(names)
+}
+RANGE_FIELDS = frozenset((*_PLACES, *_PAIRS))
 _FAR = 10**12
 
 
@@ -152,8 +159,10 @@ def file_lines(command: str) -> tuple[str, int, int | None] | None:
 
 def field_lines(args: dict[Any, Any]) -> tuple[int, int | None] | None:
     """The range ``[first, last)`` that range fields name, None where they name none or make no sense."""
-    for name in ("view_range", "range", "line_range", "lines"):
-        value = args.get(name)
+    for name in _PAIRS:
+        if name not in args:
+            continue
+        value = args[name]
         if isinstance(value, str) and value.count("-") == 1:
             value = value.split("-")
         if isinstance(value, (list, tuple)) and len(value) == 2:
@@ -161,9 +170,17 @@ def field_lines(args: dict[Any, Any]) -> tuple[int, int | None] | None:
             if first is None or last is None:
                 return None
             return max(first - 1, 0), None if last < 0 else last
-    start = next((v for n in _STARTS if (v := _whole(args.get(n))) is not None), None)
-    end = next((v for n in _ENDS if (v := _whole(args.get(n))) is not None), None)
-    length = next((v for n in _LENGTHS if (v := _whole(args.get(n))) is not None), None)
+    found: list[int | None] = [None, None, None]
+    ranks = [_FAR, _FAR, _FAR]
+    for name in args:
+        place = _PLACES.get(name)
+        if place is None or place[1] >= ranks[place[0]]:
+            continue
+        number = _whole(args[name])
+        if number is not None:
+            kind, ranks[kind] = place
+            found[kind] = number
+    start, end, length = found
     if start is None and end is None and length is None:
         return None
     first = start or 0
