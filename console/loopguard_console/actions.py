@@ -133,6 +133,13 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "search", ("slash",), "search", "Search tools, arguments and outcomes.", LOOK, footer=True
     ),
+    Action(
+        "only_hits",
+        ("ampersand",),
+        "only hits",
+        "Show only the calls that the search finds, or all calls with the hits marked.",
+        LOOK,
+    ),
     Action("next_hit", ("n",), "next hit", "The next hit of the search.", LOOK),
     Action("previous_hit", ("N",), "previous hit", "The hit before.", LOOK),
     Action(
@@ -272,7 +279,14 @@ ACTIONS: tuple[Action, ...] = (
         APP,
         ("live", "inbox"),
     ),
-    Action("back_to_chain", ("escape",), "close", "Back to the chain.", APP, ("inbox", "main")),
+    Action(
+        "back_to_chain",
+        ("escape",),
+        "close",
+        "Back to the chain; on the chain, end the search and show every call.",
+        APP,
+        ("inbox", "main"),
+    ),
     Action(
         "help",
         ("question_mark", "f1"),
@@ -312,6 +326,7 @@ _DISPLAY = {
     "exclamation_mark": "!",
     "question_mark": "?",
     "slash": "/",
+    "ampersand": "&",
     "semicolon": ";",
     "plus": "+",
     "minus": "-",

@@ -27,6 +27,7 @@ _MOVES = frozenset(
         "search",
         "fold",
         "fold_all",
+        "only_hits",
         "pager",
         "copy",
         "rule",

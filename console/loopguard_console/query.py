@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 import re
-import shlex
 from collections.abc import Callable
+from typing import NamedTuple
 
 from loopguard_console.render import as_json
-from loopguard_core.replay import Recording
+from loopguard_core.replay import STATES, Recording
 from loopguard_core.verdict import Tier
 
 _OPERATORS: dict[str, Callable[[int, int], bool]] = {
@@ -31,96 +31,107 @@ _STATES = {
     "refused": "blocked",
     "blocked": "blocked",
 }
-Term = Callable[[Recording, int], bool]
+_TERM = re.compile(r'/(?P<regex>(?:[^/\\]|\\.)*)(?:/|$)|(?P<word>(?:[^\s"]|"[^"]*(?:"|$))+)')
+Holds = Callable[[Recording, int], bool]
 
 
 class QueryError(ValueError):
     """A query that cannot be read: what is wrong with it."""
 
 
+class Term(NamedTuple):
+    """One condition. ``of_key``: equal calls agree on it, since it asks for tool and arguments alone.
+
+    ``ends``: it may hold otherwise once the call has ended. ``cost``: cheap ones are asked first.
+    """
+
+    holds: Holds
+    cost: int = 0
+    of_key: bool = False
+    ends: bool = False
+
+
 class Query:
     """What a person searches for."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self._terms = [_term(word) for word in _words(text)]
-        self._terms.sort(key=lambda pair: pair[0])
+        self.text = text.strip()
+        terms = sorted((_term(found) for found in _TERM.finditer(text)), key=lambda t: t.cost)
+        self._of_call = [term.holds for term in terms if not term.of_key]
+        self._of_key = [term.holds for term in terms if term.of_key]
+        self.ends = any(term.ends for term in terms)
 
     def matches(self, recording: Recording, index: int) -> bool:
         """True where call *index* meets every term."""
-        return all(holds(recording, index) for _, holds in self._terms)
+        return self.of_call(recording, index) and self.of_key(recording, index)
+
+    def of_call(self, recording: Recording, index: int) -> bool:
+        """True where call *index* meets the terms about this one call."""
+        return all(holds(recording, index) for holds in self._of_call)
+
+    def of_key(self, recording: Recording, index: int) -> bool:
+        """True where call *index* meets the terms on which all equal calls agree."""
+        return all(holds(recording, index) for holds in self._of_key)
+
+    @property
+    def reads(self) -> bool:
+        """True where answering takes what calls were made with, not only how they stand."""
+        return bool(self._of_key)
 
     def __bool__(self) -> bool:
-        return bool(self._terms)
+        return bool(self._of_call or self._of_key)
 
 
-def _words(text: str) -> list[str]:
-    """Words, quoted phrases, and regular expressions between slashes."""
-    out = []
-    rest = text.strip()
-    while rest:
-        if rest.startswith("/"):
-            end = rest.find("/", 1)
-            end = len(rest) if end < 0 else end
-            out.append(rest[: end + 1])
-            rest = rest[end + 1 :].lstrip()
-            continue
-        word, _, rest = rest.partition(" ")
-        if word.count('"') == 1:
-            more, _, rest = rest.partition('"')
-            word = f'{word} {more}"'
-        out.append(word)
-        rest = rest.lstrip()
-    return [word for word in out if word]
-
-
-def _term(word: str) -> tuple[int, Term]:
-    """The cost of a term (cheap ones are asked first) and the term."""
-    if word.startswith("/"):
+def _term(found: re.Match[str]) -> Term:
+    if found["regex"] is not None:
         try:
-            pattern = re.compile(word.strip("/"), re.IGNORECASE)
+            pattern = re.compile(found["regex"], re.IGNORECASE)
         except re.error as error:
             raise QueryError(f"not a regular expression: {error}") from None
-        return 2, lambda r, i: bool(pattern.search(_text(r, i)))
+        return Term(lambda r, i: pattern.search(_text(r, i)) is not None, 2, of_key=True)
+    word = found["word"]
     compared = _COMPARED.fullmatch(word)
     if compared:
-        return 0, _comparison(*compared.groups())
+        return _comparison(*compared.groups())
     name, colon, value = word.partition(":")
     if colon and name == "tool":
         wanted = _plain(value).lower()
-        return 0, lambda r, i: wanted in r.tools[r.keys[i]].lower()
+        return Term(lambda r, i: wanted in r.tools[r.keys[i]].lower(), of_key=True)
     if colon and name in ("is", "outcome"):
-        state = _STATES.get(value, value)
-        return 0, lambda r, i: r.row(i).outcome == state
+        return _outcome(value)
     if word in ("err", "error"):
-        return 0, lambda r, i: r.row(i).outcome == "error"
+        return _outcome("error")
     plain = _plain(word).lower()
-    return 1, lambda r, i: plain in _text(r, i).lower()
+    return Term(lambda r, i: plain in _text(r, i).lower(), 1, of_key=True)
+
+
+def _outcome(word: str) -> Term:
+    name = _STATES.get(word, word)
+    state = STATES.index(name) if name in STATES else -1
+    return Term(lambda r, i: r.outcomes[i] == state, ends=True)
 
 
 def _plain(word: str) -> str:
-    try:
-        return " ".join(shlex.split(word))
-    except ValueError:
-        return word.replace('"', "")
+    return word.replace('"', "")
 
 
 def _comparison(name: str, sign: str, value: str) -> Term:
+    """``tier>=warn``, ``count>3``, ``turn:2``, ``call<100``."""
     compare = _OPERATORS[sign]
     if name == "tier":
         try:
             wanted = int(Tier.of(value.lower()))
         except ValueError:
             raise QueryError(f"no tier is called {value}: allow, warn, block or halt") from None
-        return lambda r, i: compare(r.tiers[i], wanted)
+        return Term(lambda r, i: compare(r.tiers[i], wanted), ends=True)
     if not value.isdigit():
         raise QueryError(f"{name} wants a number, not {value}")
     number = int(value)
     if name == "call":
-        return lambda r, i: compare(i + 1, number)
+        return Term(lambda r, i: compare(i + 1, number))
     if name == "turn":
-        return lambda r, i: compare(r.row(i).turn, number)
-    return lambda r, i: compare(r.row(i).count, number)
+        return Term(lambda r, i: compare(r.turn_at(i), number))
+    return Term(lambda r, i: compare(r.row(i).count, number), 1)
 
 
 def _text(recording: Recording, index: int) -> str:

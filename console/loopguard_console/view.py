@@ -5,9 +5,11 @@ The same view serves a live session and a recording: the counters it shows are t
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Sequence
 
+from loopguard_console.filtering import Filtered
 from loopguard_console.folding import Folding, Line
+from loopguard_console.hits import Hits
 from loopguard_console.query import Query, QueryError
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
@@ -32,8 +34,11 @@ SHOWN_MARKS = frozenset(
 )
 
 
-#: Seconds that counting hits may take while a person types.
-PATIENCE = 0.15
+#: Seconds that looking for hits may take whenever calls arrive.
+PIECE = 0.004
+
+
+_MANY = 20_000
 
 
 class View:
@@ -46,13 +51,15 @@ class View:
         self.cursor = -1
         self.fold = True
         self.new = 0
-        self.query = ""
+        self.hits: Hits | None = None
+        self.sought = 0
         self.held = ""
         self.dropped = ""
-        self._query = Query("")
+        self._only: Filtered | None = None
+        self._wish = -1
         self._marks = 0
         self._calls = 0
-        self.lines = Folding(recording.keys)
+        self._all = Folding(recording.keys)
         self.grow()
 
     def append(self, events: list[Event]) -> None:
@@ -68,10 +75,10 @@ class View:
             mark = recording.marks[self._marks] if self._marks < len(recording.marks) else None
             if mark is not None and mark.row <= self._calls:
                 if self._shows(mark.event):
-                    self.lines.mark(self._marks)
+                    self._all.mark(self._marks)
                 self._marks += 1
             else:
-                self.lines.call()
+                self._all.call()
                 self._calls += 1
         if self.following:
             self.cursor = len(recording) - 1
@@ -80,6 +87,7 @@ class View:
             self.new += added
         if self.cursor < 0 and len(recording):
             self.cursor = 0
+        self.look(PIECE)
 
     def _shows(self, event: Event) -> bool:
         return event.type in SHOWN_MARKS
@@ -93,6 +101,8 @@ class View:
         self.following = self.live and self.cursor == last and self.following
         if not self.following and self.live and self.cursor == last:
             self.new = 0
+        if self._only is not None and self.hits is not None and self.cursor not in self.hits:
+            self.filter(False)  # what is to be seen must not be hidden
         if reveal and self.cursor >= 0:
             self.lines.reveal(self.cursor)
 
@@ -127,19 +137,39 @@ class View:
         self.following = self.live
         self.new = 0
         self.cursor = len(self.recording) - 1
+        self._onto_hit()
 
-    def step(self, by: int) -> None:
-        """Move by calls, opening what hides the one arrived at."""
+    def seek(self, row: int) -> None:
+        """To call *row* or, where it is not shown, to the one nearest to it."""
         self.following = False
-        self.go(self.cursor + by, reveal=True)
+        if self._only is None:
+            self.go(row, reveal=True)
+        else:
+            self.cursor = max(0, min(row, len(self.recording) - 1))
+            self._onto_hit()
+
+    def step(self, by: int) -> bool:
+        """Move by calls that are shown, opening what hides the one arrived at; False at the end."""
+        if self._only is not None and self.hits is not None:
+            return self._jump(self.hits.beside(self.cursor, by))
+        row = self.cursor + by
+        return self._jump(row if 0 <= row < len(self.recording) else None)
 
     def change(self, by: int) -> bool:
         """To the next (-1: previous) call at which the tier changes; False where there is none."""
-        return self._jump(self.recording.next_change(self.cursor, by))
+        return self._shown(self.recording.next_change, by)
 
     def failure(self, by: int) -> bool:
         """To the next (-1: previous) call that failed; False where there is none."""
-        return self._jump(self.recording.next_failure(self.cursor, by))
+        return self._shown(self.recording.next_failure, by)
+
+    def _shown(self, next_of: Callable[[int, int], int | None], by: int) -> bool:
+        """To the next of the calls that are shown."""
+        row = next_of(self.cursor, by)
+        hits = self.hits if self._only is not None else None
+        while row is not None and hits is not None and row not in hits:
+            row = next_of(row, by)
+        return self._jump(row)
 
     def _jump(self, row: int | None) -> bool:
         if row is None:
@@ -159,16 +189,30 @@ class View:
     def fold_all(self) -> None:
         """Fold runs and cycles, or show every call on its own."""
         self.fold = not self.fold
-        self.lines = Folding(self.recording.keys, fold=self.fold)
+        self._all = Folding(self.recording.keys, fold=self.fold)
         self._marks = self._calls = 0
         following, new = self.following, self.new
         self.following = False
         self.grow()
+        self.filter(self.filtered)
         self.following, self.new = following, new
 
     def line(self, number: int) -> Line:
         """One line of the chain."""
         return self.lines.line(number)
+
+    def calls(self, line: Line) -> Sequence[int]:
+        """The calls for which a line stands."""
+        if self._only is not None:
+            return self._only.calls(line)
+        return range(line.first, line.last + 1)
+
+    def tiers(self, line: Line) -> bytes | bytearray:
+        """The tiers of the calls for which a line stands; of very many, of the last ones."""
+        tiers = self.recording.tiers
+        if self._only is None:
+            return tiers[line.first : line.last + 1]
+        return bytes(tiers[call] for call in self._only.calls(line)[-_MANY:])
 
     @property
     def seq(self) -> int:
@@ -187,28 +231,84 @@ class View:
 
     # -- searching ---------------------------------------------------------------------------------
 
-    def count_hits(self, text: str) -> str:
-        """How many calls match *text*, in words; what is wrong with it where it cannot be read."""
-        try:
-            query = Query(text)
-        except QueryError as error:
-            return str(error)
-        if not query:
-            return ""
-        hits, until = 0, time.monotonic() + PATIENCE
-        for index in range(len(self.recording) - 1, -1, -1):
-            hits += query.matches(self.recording, index)
-            if time.monotonic() > until:
-                return f"{hits} or more hits"
-        return f"{hits} hit" + ("s" if hits != 1 else "")
+    @property
+    def lines(self) -> Folding | Filtered:
+        """The lines on the screen: all, or those of the hits alone."""
+        return self._all if self._only is None else self._only
 
-    def search(self, text: str) -> None:
-        """Search for *text* from now on. One that cannot be read finds nothing."""
-        self.query = text
-        try:
-            self._query = Query(text)
-        except QueryError:
-            self._query = Query("")
+    @property
+    def filtered(self) -> bool:
+        """True where only the hits of the search are shown."""
+        return self._only is not None
+
+    def find(self, hits: Hits | None) -> None:
+        """Show the hits of a search from now on; None: of none."""
+        self.hits = hits if hits is not None and hits.query else None
+        self.sought = 0
+        self.filter(self.filtered and self.hits is not None)
+
+    def filter(self, only: bool) -> None:
+        """Show only the hits, or all calls with the hits marked."""
+        self._only = None
+        self._wish = -1
+        if only and self.hits is not None:
+            self._only = Filtered(self.recording, self.hits, self._shows, fold=self.fold)
+            self._wish = self.cursor
+            self._onto_hit()
+
+    def look(self, seconds: float) -> bool:
+        """Go on looking for hits for about *seconds*; True where all calls have been looked at."""
+        if self.hits is None:
+            return True
+        done = self.hits.look(seconds)
+        if self._only is not None:
+            self._only.grow()
+            self._onto_hit()
+        if self.sought and self.to_hit(self.sought) is not None:
+            self.sought = 0
+        return done
+
+    @property
+    def found(self) -> str:
+        """How many calls the search finds, in words; empty without one."""
+        hits = self.hits
+        if hits is None:
+            return ""
+        total = len(self.recording)
+        words = f"filtered: {len(hits):,}" if self.filtered else f"{len(hits):,} found"
+        words += f" of {total:,}"
+        return words if hits.done else f"{words} · {hits.part:.0%} searched"
+
+    def _onto_hit(self) -> None:
+        """Where only hits are shown the cursor stands on one: the last while following, else the nearest."""
+        hits = self.hits
+        if self._only is None or hits is None or not len(hits):
+            return
+        if self.following:
+            self.cursor = hits[len(hits) - 1]
+            return
+        if self._wish < 0 and self.cursor in hits:
+            return
+        wish = self.cursor if self._wish < 0 else self._wish
+        self.cursor = hits[min(hits.place(wish - 1) if wish else 0, len(hits) - 1)]
+        if self.cursor >= wish or hits.done:
+            self._wish = -1
+
+    def to_hit(self, by: int, *, here: bool = False) -> bool | None:
+        """To the next (-1: previous) hit, around the end.
+
+        False where there is none, None where the calls in question have not been looked at yet.
+        """
+        hits = self.hits
+        if hits is None:
+            return False
+        row = hits.beside(self.cursor - by if here else self.cursor, by)
+        known = row is not None and (by > 0 or hits.read >= self.cursor)
+        if not known and not hits.done:
+            return None
+        if row is None and len(hits):
+            row = hits[0 if by > 0 else len(hits) - 1]
+        return self._jump(row)
 
     def stops_here(self) -> bool:
         """True where the call at the cursor meets the breakpoint of a recording."""
@@ -218,17 +318,3 @@ class View:
             return Query(self.held).matches(self.recording, self.cursor)
         except QueryError:
             return False
-
-    def to_hit(self, by: int, *, here: bool = False) -> bool:
-        """To the next (-1: previous) hit, around the end; False where there is none."""
-        total = len(self.recording)
-        if not self._query or not total:
-            return False
-        start = self.cursor if here else self.cursor + by
-        for step in range(total):
-            row = (start + by * step) % total
-            if self._query.matches(self.recording, row):
-                self.following = False
-                self.go(row, reveal=True)
-                return True
-        return False

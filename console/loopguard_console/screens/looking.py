@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from loopguard_console.render import as_json, pretty, safe
 from loopguard_console.screens.deciding import DecidingScreen
-from loopguard_console.screens.everywhere import Everywhere
 from loopguard_console.screens.grants import Grants
 from loopguard_console.screens.inbox import InboxScreen
-from loopguard_console.screens.search import SearchBox
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.sessions import SessionList
-from loopguard_core.store.search import Hit
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -74,8 +71,7 @@ class Looking(DecidingScreen):
     def action_first(self) -> None:
         """The first call."""
         if self.view is not None:
-            self.view.following = False
-            self.view.go(0)
+            self.view.seek(0)
             self.moved()
 
     def action_last(self) -> None:
@@ -138,9 +134,14 @@ class Looking(DecidingScreen):
         self.query_one(Chain if there else SessionList).focus()
 
     def action_back_to_chain(self) -> None:
-        """Back to the chain."""
+        """Back to the chain; from there, away from the search."""
+        chain = self.query_one(Chain)
+        view = self.view
+        if chain.has_focus and not self.has_class("-sessions") and view is not None:
+            view.find(None)
+            self.moved()
         self.remove_class("-sessions")
-        self.query_one(Chain).focus()
+        chain.focus()
 
     # -- stepping ----------------------------------------------------------------------------------
 
@@ -204,14 +205,9 @@ class Looking(DecidingScreen):
 
     def _tick(self) -> None:
         view = self.view
-        if view is None or view.cursor >= len(view.recording) - 1:
+        if view is None or not view.step(1) or view.stops_here():
             self.playing = False
             self._restart()
-        else:
-            view.step(1)
-            if view.stops_here():
-                self.playing = False
-                self._restart()
         self.redraw()
 
     # -- looking -----------------------------------------------------------------------------------
@@ -230,49 +226,6 @@ class Looking(DecidingScreen):
         if self.view is not None:
             self.view.fold_all()
             self.redraw()
-
-    async def action_search(self) -> None:
-        """Ask what to search for."""
-        view = self.view
-        if view is None:
-            return
-
-        def found(text: str | None) -> None:
-            if text is not None:
-                view.search(text)
-                self._hit(1, here=True)
-
-        await self.console_app.open_screen(SearchBox(view), found)
-
-    def action_next_hit(self) -> None:
-        """The next hit."""
-        self._hit(1)
-
-    def action_previous_hit(self) -> None:
-        """The hit before."""
-        self._hit(-1)
-
-    def _hit(self, by: int, *, here: bool = False) -> None:
-        view = self.view
-        if view is None or not view.query:
-            self.notify("Search for something first: /", markup=False)
-        elif not view.to_hit(by, here=here):
-            self.notify(f"No call matches {safe(view.query, 40)}.", markup=False)
-        else:
-            self.moved()
-
-    async def action_search_all(self) -> None:
-        """Search all sessions of the store."""
-        app = self.console_app
-        if app.store is None:
-            self.notify("A recording is searched with /.", markup=False)
-            return
-
-        def found(hit: Hit | None) -> None:
-            if hit is not None:
-                app.go_to_event(hit.session, hit.seq)
-
-        await app.open_screen(Everywhere(app.store), found)
 
     def action_pager(self) -> None:
         """The call in full in a pager."""

@@ -18,6 +18,7 @@ from loopguard_console.render import pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
 from loopguard_console.screens.managing import Managing
+from loopguard_console.screens.searching import Searching
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
 from loopguard_console.widgets.inbox import InboxList, left_of
@@ -53,7 +54,7 @@ DETAILS_AFTER = 0.06
 DETAILS_AT_LAST = 0.3
 
 
-class MainScreen(Looking, Debugging, Managing):
+class MainScreen(Looking, Searching, Debugging, Managing):
     """The chain of one session with everything about it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]
@@ -142,6 +143,7 @@ class MainScreen(Looking, Debugging, Managing):
         self.query_one(SessionList).show(desk)
         self.query_one(InboxList).show(desk)
         self.query_one(Chain).show(self.view)
+        self.look_on()
         if self._pause is None:
             self._wait_for_details()
 
@@ -215,7 +217,10 @@ class MainScreen(Looking, Debugging, Managing):
         if self.console_app.loading(desk.current):
             right = f"reading… {len(view.recording)} calls"
         elif view.live:
-            right = "● following" if view.following else f"‖ {view.new} new, F follows"
+            right = "● following" if view.following else f"‖ {view.new:,} new, F follows"
+            if not view.following and not view.new:
+                right = "‖ F follows"
+        right = " · ".join(part for part in (view.found, right) if part)
         width = max(10, title.size.width - 2)
         room = max(0, width - len(right) - 1)
         title.put(f"{pad(words, room)} {right}")
@@ -244,5 +249,5 @@ class MainScreen(Looking, Debugging, Managing):
     def on_transport_seek(self, message: Transport.Seek) -> None:
         """The transport was clicked."""
         if self.view is not None:
-            self.view.go(message.row, reveal=True)
+            self.view.seek(message.row)
             self.redraw()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.segment import Segment
 
 from loopguard_console.folding import Line
@@ -21,7 +23,6 @@ class Chain(VirtualList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.view: View | None = None
-        self.hits: frozenset[int] = frozenset()
 
     def show(self, view: View | None) -> None:
         """Show *view* as it stands now."""
@@ -41,6 +42,12 @@ class Chain(VirtualList):
         return -1 if view is None or view.cursor < 0 else view.lines.line_of(view.cursor)
 
     def empty(self) -> str:
+        view = self.view
+        if view is not None and view.filtered and view.hits is not None:
+            what = safe(view.hits.query.text, 30)
+            if not view.hits.done:
+                return f"  Searching for {what}: {view.hits.part:.0%} read…"
+            return f"  No call matches {what}. Esc shows all calls again."
         return "  No calls yet. They appear here as the agent makes them."
 
     def paint(self, line: int, width: int) -> list[Segment]:
@@ -56,7 +63,7 @@ class Chain(VirtualList):
 
     # -- one call ----------------------------------------------------------------------------------
 
-    def _gutter(self, view: View, key: int, tier: int, inside: bool) -> list[Segment]:
+    def _gutter(self, view: View, key: int, inside: bool, first: int, last: int) -> list[Segment]:
         letter = view.recording.letters.get(key)
         same = view.cursor >= 0 and view.recording.keys[view.cursor] == key and letter is not None
         bar = "┃" if same else ("│" if inside else " ")
@@ -65,13 +72,20 @@ class Chain(VirtualList):
         return [
             Segment(bar, self.style(style if same else "p-dim")),
             Segment(name, self.style(style) + self.style("p-strong")),
-            Segment(" "),
+            self._flag(view, first, last),
         ]
+
+    def _flag(self, view: View, first: int, last: int) -> Segment:
+        """What a person marked among the calls from *first* to *last*: a hit of the search."""
+        hits = view.hits
+        if hits is not None and not view.filtered and hits.between(first, last):
+            return Segment("›", self.style("p-accent"))
+        return Segment(" ")
 
     def _call(self, view: View, row: Row, inside: bool, width: int) -> list[Segment]:
         recording = view.recording
         index = row.number - 1
-        out = self._gutter(view, row.key, row.tier, inside)
+        out = self._gutter(view, row.key, inside, index, index)
         numbers = max(3, len(str(len(recording))))
         out.append(Segment(pad(str(row.number), numbers, right=True), self.style("p-dim")))
         out.append(Segment(self._batch(view, index), self.style("p-dim")))
@@ -131,10 +145,11 @@ class Chain(VirtualList):
 
     def _folded(self, view: View, line: Line, width: int) -> list[Segment]:
         recording = view.recording
-        first, last, period = line.first, line.last, line.period
-        total = last - first + 1
-        worst = next((t for t in (3, 2, 1) if recording.tiers.find(t, first, last + 1) >= 0), 0)
-        out = self._gutter(view, recording.keys[first], worst, False)
+        first, period = line.first, line.period
+        calls, stood = view.calls(line), view.tiers(line)
+        total = len(calls)
+        worst = next((t for t in (3, 2, 1) if stood.find(t) >= 0), 0)
+        out = self._gutter(view, recording.keys[first], False, first, line.last)
         numbers = max(3, len(str(len(recording))))
         opened = view.lines.opened(line.segment)
         out.append(Segment(pad(str(first + 1), numbers, right=True), self.style("p-dim")))
@@ -142,7 +157,7 @@ class Chain(VirtualList):
         if width >= 76:
             out.append(Segment(clock(recording.row(first).ts) + " ", self.style("p-dim")))
         laps = f"×{total // period}" + (f"+{total % period}" if total % period else "")
-        tiers = self._tiers(recording.tiers[first : min(last + 1, first + 500)])
+        tiers = self._tiers(stood[:500])
         tail = [
             Segment(" "),
             Segment(f" {laps} ", self.style("p-loop")),
@@ -157,15 +172,15 @@ class Chain(VirtualList):
                 recording.tools[recording.keys[first]], recording.args(first), room, 18
             )
         else:
-            out += self._cycle(view, first, period, room)
+            out += self._cycle(view, calls[:period], room)
         return out + tail
 
-    def _cycle(self, view: View, first: int, period: int, room: int) -> list[Segment]:
+    def _cycle(self, view: View, calls: Sequence[int], room: int) -> list[Segment]:
         recording = view.recording
         out = [Segment("⟳ ", self.style("p-loop"))]
         left = room - 2
-        each = max(6, left // period - 1)
-        for index in range(first, first + period):
+        each = max(6, left // len(calls) - 1)
+        for index in calls:
             key = recording.keys[index]
             letter = recording.letters.get(key)
             name = f"{chr(65 + letter % 26)} " if letter is not None else ""
@@ -177,7 +192,7 @@ class Chain(VirtualList):
             left -= Segment(text).cell_length + 1
         return [*out, Segment(" " * max(0, left))]
 
-    def _tiers(self, tiers: bytearray) -> list[Segment]:
+    def _tiers(self, tiers: bytes | bytearray) -> list[Segment]:
         """The tiers of a fold in order, equal ones once: ``·WB``."""
         out: list[Segment] = []
         before = -1

@@ -1,0 +1,42 @@
+"""Pictures of a search, of what is filtered, and of the boxes that choose, in the common sizes and themes."""
+
+from __future__ import annotations
+
+import pytest
+
+from test_console_snapshots import Compare, after, app, frozen, sized
+
+__all__ = ["frozen"]
+
+themed = pytest.mark.parametrize("theme", ["loopguard-dark", "loopguard-light"])
+
+
+@pytest.fixture(autouse=True)
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cursor blinks on a picture."""
+    monkeypatch.setattr("textual.widgets.Input._toggle_cursor", lambda self: None)
+
+
+@sized
+@themed
+def test_hits_marked(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    keys = after("slash", *"search", "enter")
+    assert snap_compare(app(theme), terminal_size=size, run_before=keys)
+
+
+@sized
+@themed
+def test_hits_alone(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    keys = after("ampersand", *"tool:e err", "enter")
+    assert snap_compare(app(theme), terminal_size=size, run_before=keys)
+
+
+@sized
+def test_filter_box(snap_compare: Compare, size: tuple[int, int]) -> None:
+    keys = after("ampersand", *"tool:search tier>=warn")
+    assert snap_compare(app(), terminal_size=size, run_before=keys)
+
+
+def test_nothing_found(snap_compare: Compare) -> None:
+    keys = after("ampersand", *"nowhere", "enter")
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=keys)
