@@ -246,3 +246,13 @@ def test_a_store_that_cannot_be_used_is_said_once_and_the_guard_goes_on(
         got = [search("x") for _ in range(3)]
     assert got[0] == "page" and "was not run" in got[2]
     assert len([line for line in said if "store" in line]) == (0 if content == b"" else 1)
+
+
+def test_what_an_answer_used_up_is_recorded(guard: LoopGuard, place: Path) -> None:
+    guard.used(input=12, output=3, cache_read=400, cost_usd=0.25, message="m1")
+    guard.used(output=1)
+    told = [e.data for e in open_store(str(place)).read(guard.session) if e.type == "usage"]
+    assert told == [
+        {"input": 12, "output": 3, "cache_read": 400, "cost_usd": 0.25, "message": "m1"},
+        {"output": 1},
+    ]

@@ -251,6 +251,16 @@ def test_calls_that_have_run_can_be_watched(tmp_path: Path) -> None:
     assert starts[2:] == ["block", "halt"]
 
 
+def test_what_an_answer_used_up_is_recorded(tmp_path: Path) -> None:
+    with Sidecar(tmp_path) as sidecar:
+        sidecar.ask({"type": "session_start"})
+        sidecar.send({"type": "usage", "input": 9, "cost_usd": 0.5, "message": "m"})
+        sidecar.start("c", message="m")
+        sidecar.end()
+    told = [e.data for e in sidecar.events() if e.type == "usage"]
+    assert told == [{"input": 9, "cost_usd": 0.5, "message": "m"}]
+
+
 def test_values_that_json_lacks_come_back_as_something_json_has(tmp_path: Path) -> None:
     with Sidecar(tmp_path) as sidecar:
         line = b'{"type":"call_start","call":"1","tool":"\\ud800","args":{"x":NaN,"y":1e999}}'

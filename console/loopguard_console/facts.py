@@ -6,6 +6,7 @@ import textwrap
 
 from textual.content import Content
 
+from loopguard_console.costs import spent
 from loopguard_console.render import pretty, safe, signature_label, size, span
 from loopguard_console.view import View
 from loopguard_core.calls import Row
@@ -37,6 +38,7 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
     facts: list[tuple[str, str]] = [
         ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
         ("repeated", _repeated(view, row)),
+        ("used up", _used(view)),
         ("count", f"{count}{next_tier}" if verdict.count else ""),
         ("detector", " · ".join(p for p in (verdict.detector, verdict.policy) if p)),
         ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
@@ -107,6 +109,12 @@ def _next(view: View, verdict: Verdict) -> str:
                 continue  # another detector's counter, which stands lower
             return f", {tier.word} at {at}"
     return ""
+
+
+def _used(view: View) -> str:
+    """Tokens and money since the first of these calls, as far as the recording has them."""
+    first = view.recording.first_of_streak(view.cursor)
+    return " · ".join(spent(view.recording.spending.between(first + 1, view.cursor)))
 
 
 def _repeated(view: View, row: Row) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from textual.content import Content
 
-from loopguard_console.render import pad, safe, signature_label, span, tier_letter
+from loopguard_console.render import pad, safe, signature_label, tier_letter
 from loopguard_console.view import View
 from loopguard_core.calls import Row
 from loopguard_core.verdict import Count, Tier
@@ -160,18 +160,3 @@ def rate(view: View, cells: int) -> tuple[str, float | None]:
     for ts in times:
         buckets[min(cells - 1, int(cells * (ts - times[0]) / length))] += 1
     return sparkline(buckets), length
-
-
-def cost(view: View) -> str:
-    """What the repetition at the cursor has cost since it first came again, in words; empty for none."""
-    recording = view.recording
-    if view.cursor < 0 or recording.row(view.cursor).count < 2:
-        return ""
-    first = recording.first_of_streak(view.cursor)
-    key = recording.keys[view.cursor]
-    again = sum(1 for k in recording.keys[first : view.cursor + 1] if k == key) - 1
-    began, now = recording.row(first).ts, recording.row(view.cursor).ts
-    words = f"{again} repeat" + ("s" if again != 1 else "")
-    if began is not None and now is not None and now > began:
-        words += f" in {span(now - began)}"
-    return words

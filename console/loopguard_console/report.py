@@ -9,6 +9,7 @@ import html
 from collections import Counter
 from collections.abc import Iterator
 
+from loopguard_console.costs import last_of_streak, since_first, spent
 from loopguard_console.marks import mark_words
 from loopguard_console.render import (
     clock,
@@ -59,13 +60,21 @@ class Incident:
         times = recording.times(len(recording) - 1, len(recording)) if len(recording) else []
         if len(times) > 1:
             out.append(("time", span(times[-1] - times[0])))
+        used = spent(recording.spending.total)
+        if used:
+            out.append(("used in all", " · ".join(used)))
         for tier, row in zip((Tier.WARN, Tier.BLOCK, Tier.HALT), self.first, strict=True):
             out.append((f"first {tier.word}", f"call {row + 1}" if row >= 0 else "never"))
-        repeated = Counter(recording.keys).most_common(1)
+        at, repeated = self.at, Counter(recording.keys).most_common(1)
         if repeated and repeated[0][1] > 1:
             key, times_ = repeated[0]
             label = signature_label(recording.tools[key], recording.args_of_key(key), 60)
             out.append(("most repeated", f"{label}, {times_} times"))
+            if not recording.tiers[at]:  # nothing was objected to: then it is about this one
+                at = recording.keys.index(key)
+        paid = since_first(recording, last_of_streak(recording, at)) if at >= 0 else ""
+        if paid:
+            out.append(("since the first repeat", paid))
         return out
 
 

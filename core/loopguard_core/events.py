@@ -40,6 +40,7 @@ TYPES: dict[str, tuple[str, ...]] = {
     "label": (),
     "note": (),
     "gap": ("count",),
+    "usage": (),
 }
 
 _DEEPEST = 200

@@ -168,7 +168,7 @@ class Guard:
         handler = _HANDLERS.get(event.type)
         verdict = handler(self, event) if handler is not None else None
         self._ruled = None
-        if event.ts is not None:
+        if event.ts is not None and event.type != "usage":
             self._last_ts = event.ts
         return verdict
 

@@ -129,7 +129,7 @@ class _Judging:
             self.policy.text(event.type)
         elif event.type == "reset":
             self._reset(event)
-        if event.ts is not None:
+        if event.ts is not None and event.type != "usage":
             self._clock[event.session] = event.ts
 
     def _policy(self, session: str) -> Policy:

@@ -150,7 +150,7 @@ class LiveSession:
             self._record("turn_start", {"reason": text})
 
     def note(self, type: str, data: dict[str, Any]) -> None:
-        """Record an event that is not a call (``assistant_text``, ``system_message``, ``note``)."""
+        """Record an event that is not a call (``assistant_text``, ``system_message``, ``note``, ``usage``)."""
         self._record(type, data)
 
     def before(

@@ -15,6 +15,7 @@ from collections import Counter, deque
 from loopguard_core.calls import STATES, Asked, Events, ListEvents, Mark, Row, StoreEvents
 from loopguard_core.events import TYPES, Event, expand
 from loopguard_core.identity import EXACT, Payload
+from loopguard_core.spending import Spending
 from loopguard_core.verdict import Tier, Verdict
 
 TYPE_CHECKING = False
@@ -34,11 +35,7 @@ _REMEMBERED = 1024
 #: Events between a call's start and its end from which on they are kept apart.
 _LONG = 0xFFFF
 #: Events that are shown between the calls.
-MARKS = (
-    frozenset(TYPES)
-    - {"call", "call_start", "call_end"}
-    - frozenset(name for name in TYPES if name.startswith("request_"))
-)
+MARKS = frozenset(n for n in TYPES if not n.startswith(("call", "request_", "usage")))
 
 
 class Recording:
@@ -62,6 +59,7 @@ class Recording:
         self.start: Event | None = None
         self.end: Event | None = None
         self.lost = 0
+        self.spending = Spending()
         self.letters: dict[int, int] = {}
         self._last_of: dict[int, int] = {}
         self._first_of = array("I")
@@ -135,8 +133,18 @@ class Recording:
             known = self.requests.get(event.text("request"))
             if known is not None and known.resolved is None:
                 known.resolved, known.resolved_seq = event, self.seq
+        elif event.type == "usage":
+            self._spend(event)
         elif event.type in MARKS:
             self._mark(event)
+
+    def _spend(self, event: Event) -> None:
+        row = len(self)
+        if row and event.text("message") == self._message:  # its calls came before it
+            row -= 1
+            while row and self.together(row):
+                row -= 1
+        self.spending.add(row, event.data)
 
     def _mark(self, event: Event) -> None:
         if event.type == "session_start":

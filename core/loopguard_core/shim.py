@@ -105,6 +105,24 @@ class LoopGuard:
         """A human's message begins a turn; *human* False: the host declares one (*text*: why)."""
         self.live.turn(text, human=human)
 
+    def used(
+        self,
+        *,
+        input: int = 0,
+        output: int = 0,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        cost_usd: float | None = None,
+        message: str = "",
+    ) -> None:
+        """Record what an answer of the model used up, in tokens and, where you know it, dollars.
+
+        *input* is what no cache served. *message* as with its calls.
+        """
+        said: dict[str, Any] = {"input": input, "output": output, "cost_usd": cost_usd}
+        said |= {"cache_read": cache_read, "cache_write": cache_write, "message": message}
+        self.live.note("usage", {name: amount for name, amount in said.items() if amount})
+
     def take_advice(self) -> list[str]:
         """Advice that could not be appended to a result, since the last time. For the author's loop."""
         taken, self._advice = self._advice, []

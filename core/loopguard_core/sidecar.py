@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: recorded as they are, and not answered
-_SAID = ("assistant_text", "system_message", "note")
+_SAID = ("assistant_text", "system_message", "note", "usage")
 _ACCEPTED = (
     "session_start",
     "session_end",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from loopguard_core.identity import Digester, canonical
+from loopguard_core.spending import Spending, Spent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class SessionStats:
         self._pair = self._pingpong = 0
         self._turns = 0
         self._most_in_window = 0
+        self._spending = Spending()
 
     def add(self, event: Event) -> None:
         """Count one event in. Recorded events come through ``events.expand`` first."""
@@ -52,12 +54,19 @@ class SessionStats:
         elif event.type == "call_end":
             answered = event.data.get("result") is not None
             self._answer(str(event.data["call"]), str(event.data["outcome"]), answered)
+        elif event.type == "usage":
+            self._spending.add(len(self._states), event.data)
 
     def add_all(self, events: Iterable[Event]) -> SessionStats:
         """Count many events in; itself again."""
         for event in events:
             self.add(event)
         return self
+
+    @property
+    def spent(self) -> Spent:
+        """Tokens and money, as far as the recording states them."""
+        return self._spending.total
 
     def to_json(self, *, failures_known: bool = True) -> dict[str, Any]:
         """The numbers: ``calls`` (requested), ``distinct``, ``longest_run`` (identical in a row),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
+from loopguard_console.costs import dollars, many
 from loopguard_console.output import emit, json_option, remark, table
 from loopguard_console.progress import watched
 from loopguard_core.importers import Recording, open_recordings
@@ -38,6 +39,9 @@ _HEADS = (
     "turns",
     "longest run of",
 )
+#: columns that stand there only where a transcript has something for them
+_SPENT = {"tokens": "tokens", "cost_usd": "cost"}
+_SPENDING: dict[str, Callable[[Any], str]] = {"tokens": many, "cost_usd": dollars}
 
 
 @click.command()
@@ -54,7 +58,10 @@ def stats(files: tuple[str, ...], format_name: str, as_json: bool) -> None:
         for row in rows:
             emit(row)
         return
-    table(_HEADS, (_cells(row) for row in rows), right=range(1, len(_HEADS) - 1))
+    held = list(rows)
+    spends = [name for name in _SPENT if any(row[name] is not None for row in held)]
+    heads = (*_HEADS[:-1], *(_SPENT[name] for name in spends), _HEADS[-1])
+    table(heads, (_cells(row, spends) for row in held), right=range(1, len(heads) - 1))
 
 
 def _sessions(files: tuple[str, ...], format_name: str) -> Iterator[dict[str, Any]]:
@@ -75,7 +82,7 @@ def _sessions(files: tuple[str, ...], format_name: str) -> Iterator[dict[str, An
 def _numbers(recording: Recording) -> dict[str, Any]:
     counted = SessionStats().add_all(watched(recording.events, recording.place))
     numbers = counted.to_json(failures_known=recording.failures_known)
-    top_tool = numbers.pop("top_tool")
+    top_tool, spent = numbers.pop("top_tool"), counted.spent
     return {
         "session": recording.session,
         "part": recording.part,
@@ -84,11 +91,14 @@ def _numbers(recording: Recording) -> dict[str, Any]:
         "parent": recording.parent or None,
         "agent": recording.agent,
         **numbers,
+        "tokens": spent.tokens or None,
+        "cost_usd": None if spent.cost is None else round(spent.cost, 6),
         "bad_lines": recording.report.bad_lines,
         "top_tool": top_tool,
     }
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any], spends: list[str]) -> list[str]:
     numbers = ["-" if row[name] is None else str(row[name]) for name in _COLUMNS]
+    numbers += ["-" if row[name] is None else _SPENDING[name](row[name]) for name in spends]
     return [row["session"], *numbers, row["top_tool"]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from loopguard_console.gauges import cost, counter_lines, legend, rate, strip, timeline
+from loopguard_console.costs import since_first
+from loopguard_console.gauges import counter_lines, legend, rate, strip, timeline
 from loopguard_console.render import span
 from loopguard_console.view import View
 from loopguard_console.widgets.pane import Pane
@@ -26,14 +27,14 @@ class WindowPane(Pane):
         head = Content.assemble(
             (f"LAST {view.recording.window} ", "bold $text-primary"), strip(view, width - 9)
         )
-        paid = cost(view)
+        paid = since_first(view.recording, view.cursor)
         lines = [head, *legend(view, width, max(0, height - 1))]
         if len(lines) == 1 and height > 1:
             lines.append(Content.assemble(("no call stands twice in the window", "$dim")))
         if paid and len(lines) < height:
-            lines.append(
-                Content.assemble(("since the first repeat: ", "$dim"), (paid, "$text-warning"))
-            )
+            title = "since the first repeat: "
+            title = title if len(title) + len(paid) <= width else "cost: "
+            lines.append(Content.assemble((title, "$dim"), (paid, "$text-warning")))
         self.put(Content("\n").join(lines[:height]))
 
 

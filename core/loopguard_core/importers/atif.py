@@ -21,6 +21,7 @@ from loopguard_core.importers.base import (
 from loopguard_core.importers.reading import exit_code
 from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def _step(track: Track, step: dict[str, Any], number: int, child: bool) -> Itera
         yield track.event("system_message", ts, text=text)
     elif text.strip():
         yield track.event("assistant_text", ts, text=text)
+    metrics = obj(step.get("metrics"))
+    used = tokens(metrics, inside=True)
+    yield from track.usage({**used, **money(metrics.get("cost_usd"))}, ts)
     requested = []
     for index, call in enumerate(map(obj, array(step.get("tool_calls")))):
         own = string(call.get("tool_call_id")) or f"step-{number}-{index}"

@@ -30,6 +30,7 @@ TRANSCRIPT = frozenset(
         "system_message",
         "call_start",
         "call_end",
+        "usage",
     )
 )
 

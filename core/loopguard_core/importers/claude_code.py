@@ -27,6 +27,7 @@ from loopguard_core.importers.claude_outcomes import (
 )
 from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Recent, Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,6 +246,8 @@ class _Reader:
         self, track: Track, message: dict[str, Any], content: object, ts: float | None
     ) -> Iterator[Event]:
         said = [content] if isinstance(content, str) else []
+        used = tokens(message.get("usage"), inside=False)
+        yield from track.usage(used, ts, message=string(message.get("id")))
         for block in map(obj, array(content)):
             kind = string(block.get("type"))
             if kind == "text":
@@ -344,7 +347,13 @@ class _Reader:
         yield from before
         reason = record.get("terminal_reason") or record.get("subtype") or record.get("stop_reason")
         yield from track.end_open("pending")
+        yield from track.used_in_all(money(record.get("total_cost_usd")))
         yield track.event("session_end", when(record.get("timestamp")), reason=string(reason))
+
+    def _cost(self, record: dict[str, Any]) -> Iterator[Event]:
+        """What the session has cost so far."""
+        if "" in self._tracks:
+            yield from self._tracks[""].used_in_all(money(record.get("totalCostUSD")))
 
 
 _HANDLERS = {
@@ -354,4 +363,5 @@ _HANDLERS = {
     "attachment": _Reader._attachment,
     "system": _Reader._system,
     "result": _Reader._finished,
+    "cost-state": _Reader._cost,
 }

@@ -10,6 +10,7 @@ from loopguard_core.importers.base import Importer, array, obj, result_of, strin
 from loopguard_core.importers.codex_outcomes import from_hook, judge
 from loopguard_core.importers.reading import arguments, foreign, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class _Reader:
         self._said: dict[str, str] = {}
         self._prompt = ""
         self._hints: dict[str, str] = {}
+        self._total: dict[str, Any] = {}
 
     def record(self, record: dict[str, Any], number: int) -> list[Event]:
         """What one line says."""
@@ -236,12 +238,12 @@ class _Reader:
     def _message(self, message: dict[str, Any], stamp: object) -> list[Event]:
         kind = message.get("type")
         if kind == "token_count":
-            self._responding = False
-        elif kind == "user_message":
+            return self._counted(obj(message.get("info")), when(stamp))
+        if kind == "user_message":
             return self._user(text_of(message.get("message")), when(stamp), "user_message")
-        elif kind == "item_completed":
+        if kind == "item_completed":
             return self._completed(obj(message.get("item")), stamp)
-        elif kind in ("task_started", "turn_started"):
+        if kind in ("task_started", "turn_started"):
             self._turn_open = True
             self._said.clear()
         elif kind == "turn_aborted":
@@ -249,6 +251,17 @@ class _Reader:
         elif kind in ("exec_command_end", "patch_apply_end", "mcp_tool_call_end"):
             self._hint(string(message.get("call_id")), message)
         return []
+
+    def _counted(self, info: dict[str, Any], ts: float | None) -> list[Event]:
+        """The end of an answer and what it used up; the same counts are written more than once."""
+        message = f"response-{self._response}" if self._responding else ""
+        self._responding = False
+        total = obj(info.get("total_token_usage"))
+        if total == self._total:
+            return []
+        self._total = total
+        used = tokens(info.get("last_token_usage"), inside=True)
+        return self._ready(ts) + self._track.usage(used, ts, message=message)
 
     def _completed(self, item: dict[str, Any], stamp: object) -> list[Event]:
         if item.get("type") == "UserMessage":

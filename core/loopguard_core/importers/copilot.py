@@ -10,6 +10,7 @@ import re
 from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
 from loopguard_core.importers.reading import arguments, foreign, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,6 +166,10 @@ class _Reader:
     def _system(self, track: Track, data: dict[str, Any], ts: float | None) -> Iterator[Event]:
         yield track.event("system_message", ts, text=text_of(data.get("content")))
 
+    def _used(self, track: Track, data: dict[str, Any], ts: float | None) -> Iterator[Event]:
+        """Tokens; what is called cost there is no money, but premium requests."""
+        yield from track.usage(tokens(data.get("usage"), inside=True), ts)
+
     def _shutdown(self, track: Track, data: dict[str, Any], ts: float | None) -> Iterator[Event]:
         yield track.event("session_end", ts, reason=string(data.get("shutdownType")))
 
@@ -208,4 +213,5 @@ _HANDLERS = {
     "abort": _Reader._aborted,
     "system.message": _Reader._system,
     "session.shutdown": _Reader._shutdown,
+    "session.usage_record": _Reader._used,
 }

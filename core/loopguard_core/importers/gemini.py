@@ -12,6 +12,7 @@ import re
 from loopguard_core.importers.base import Closed, Importer, array, obj, string, text_of, when
 from loopguard_core.importers.reading import foreign, host_spans
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,6 +210,8 @@ class _Chat:
         calls = [c for c in array(message.get("toolCalls")) if isinstance(c, dict)]
         if text:
             yield self._track.event("assistant_text", ts, text=text)
+        used = tokens(message.get("tokens"), inside=True, apart=True)
+        yield from self._track.usage(used, ts, message=string(message.get("id")))
         ids = [string(c.get("id")) or f"{index}-{n}" for n, c in enumerate(calls)]
         for call, own in zip(calls, ids, strict=True):
             yield from self._track.call(

@@ -13,6 +13,7 @@ from loopguard_core.importers.chat import Chat
 from loopguard_core.importers.database import rows
 from loopguard_core.importers.reading import arguments, foreign, parsed, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,8 +120,17 @@ def session_events(record: dict[str, Any], report: Report, fallback: str) -> Ite
     yield from track.finish()
     ended = when(record.get("ended_at"))
     if ended is not None:
+        yield from track.used_in_all(_used(record))
         yield track.event("session_end", ended, reason=string(record.get("end_reason")))
     yield Closed(session)
+
+
+def _used(session: dict[str, Any]) -> dict[str, Any]:
+    """The session's own totals. An estimate of its cost counts where the file calls it one."""
+    known = session.get("cost_status") not in (None, "", "unknown")
+    estimate = session.get("estimated_cost_usd") if known else None
+    cost = money(session.get("actual_cost_usd"), estimate)
+    return {**tokens(session, inside=False), **cost}
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from loopguard_core.importers.chat import Chat
 from loopguard_core.importers.inspect_archive import read_archive
 from loopguard_core.importers.reading import foreign
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,7 +205,11 @@ class _Sample:
         ts = when(event.get("completed") or event.get("timestamp"))
         track, before = self._open(self._agent(event, inside), ts)
         yield from before
-        choice = obj(next(iter(array(obj(event.get("output")).get("choices"))), None))
+        output = obj(event.get("output"))
+        usage = obj(output.get("usage"))
+        used = {**tokens(usage, inside=False), **money(usage.get("total_cost"))}
+        yield from track.usage(used, ts)
+        choice = obj(next(iter(array(output.get("choices"))), None))
         message = obj(choice.get("message"))
         text = text_of(self._whole(message.get("content")))
         if text.strip():

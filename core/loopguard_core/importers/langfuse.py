@@ -12,6 +12,7 @@ from loopguard_core.importers.base import Importer, array, obj, string, text_of,
 from loopguard_core.importers.otel import ARGUMENTS, CALL_ID, RESULT, TOOL_NAME, first
 from loopguard_core.importers.reading import arguments
 from loopguard_core.importers.spans import Span, Spans
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Sp
         span.start, span.end = when(raw.get("startTime")), when(raw.get("endTime"))
         if span.kind == "tool":
             _fill(span, raw, by_id)
+        elif span.kind == "model":
+            span.used = _used(raw)
         spans.append(span)
     return spans
 
@@ -114,6 +117,15 @@ def _fill(span: Span, raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> 
         span.outcome = "error"
         if span.result is None:
             span.result = raw.get("statusMessage")
+
+
+def _used(raw: dict[str, Any]) -> dict[str, Any]:
+    older = obj(raw.get("usage"))
+    if string(older.get("unit")).upper() not in ("", "TOKENS"):
+        older = {}
+    used = tokens(raw.get("usageDetails"), inside=False) or tokens(older, inside=False)
+    costs = (obj(raw.get("costDetails")).get("total"), raw.get("totalCost"))
+    return {**used, **money(*costs, raw.get("calculatedTotalCost"), older.get("totalCost"))}
 
 
 def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import re
 from loopguard_core.importers.base import Importer, array, obj, string, text_of, when
 from loopguard_core.importers.reading import arguments, exit_code, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ class _Reader:
     ) -> Iterator[Event]:
         self._waiting = []
         requested = _requested(message, extra, text)
+        answer = obj(extra.get("response"))
+        used = tokens(message.get("usage") or answer.get("usage"), inside=True)
+        yield from self.track.usage({**used, **money(extra.get("cost"))}, ts)
         if text.strip():
             yield self.track.event("assistant_text", ts, text=text)
         for index, (given, tool, args) in enumerate(requested):

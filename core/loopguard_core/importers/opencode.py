@@ -8,6 +8,7 @@ from loopguard_core.importers.base import Closed, Importer, array, obj, string, 
 from loopguard_core.importers.database import rows
 from loopguard_core.importers.reading import arguments, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ def _message(track: Track, message: dict[str, Any], child: bool, report: Report)
             yield track.event("assistant_text", ts, text=string(part["text"]))
         elif kind == "tool":
             yield from _tool(track, part, own, ts)
+        elif kind == "step-finish":
+            used = tokens(part.get("tokens"), inside=False, apart=True)
+            yield from track.usage({**used, **money(part.get("cost"))})
         elif kind not in _QUIET:
             report.skip(kind)
 

@@ -18,6 +18,7 @@ from loopguard_core.importers.base import (
 )
 from loopguard_core.importers.reading import arguments, foreign, whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def _run(run: dict[str, Any], report: Report, fallback: str, number: int) -> Ite
     for item in run["history"]:
         yield from reader.item(item, number)
     yield from reader.finish()
+    yield from reader.track.used_in_all(money(obj(run.get("metrics")).get("accumulated_cost")))
     yield Closed(reader.track.session)
 
 
@@ -179,6 +181,11 @@ class _Reader:
         metadata = obj(event.get("tool_call_metadata"))
         own = string(event.get("id")) or f"item-{self._count}"
         self._waiting = own
+        response = obj(metadata.get("model_response"))
+        used = tokens(response.get("usage"), inside=True)
+        yield from self.track.usage(used, ts, message=string(response.get("id")))
+        spent = money(obj(event.get("llm_metrics")).get("accumulated_cost"))
+        yield from self.track.used_so_far(spent, ts)
         thought = text_of(args.get("thought"))
         if thought:
             yield self.track.event("assistant_text", ts, text=thought)
@@ -186,7 +193,7 @@ class _Reader:
             own,
             action,
             {k: v for k, v in args.items() if k not in _NOT_ARGUMENTS},
-            message=string(obj(metadata.get("model_response")).get("id")),
+            message=string(response.get("id")),
             ts=ts,
         )
 
@@ -250,6 +257,8 @@ class _Reader:
             yield self._said(event, text_of(message.get("content")), ts)
         elif kind == "ConversationErrorEvent":
             yield self.track.event("system_message", ts, text=text_of(event.get("detail")))
+        elif kind == "ConversationStateUpdateEvent" and event.get("key") == "stats":
+            yield from self.track.used_so_far(_stats(obj(event.get("value"))), ts)
         elif kind not in _QUIET_KINDS:
             self._report.skip(kind, number)
 
@@ -286,6 +295,16 @@ class _Reader:
         yield from self.track.end(
             call, "error" if failed else "ok", ts=ts, result=result_of(texts or content)
         )
+
+
+def _stats(value: dict[str, Any]) -> dict[str, Any]:
+    """What all models of a conversation have used up so far."""
+    out: dict[str, Any] = {}
+    for metrics in map(obj, obj(value.get("usage_to_metrics")).values()):
+        used = tokens(metrics.get("accumulated_token_usage"), inside=True)
+        for name, amount in {**used, **money(metrics.get("accumulated_cost"))}.items():
+            out[name] = out.get(name, 0) + amount
+    return out
 
 
 def _exit_code(*places: dict[str, Any]) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from loopguard_core.importers.base import Importer, array, obj, string, when
 from loopguard_core.importers.reading import arguments
 from loopguard_core.importers.spans import Span, Spans
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,38 @@ _CONVERSATION = (
     "langfuse.session.id",
 )
 _AGENT = ("gen_ai.agent.name", "agent.name", "agent_name", "traceloop.entity.name")
+#: under the names of ``usage.tokens``
+_USAGE = {
+    "input_tokens": (
+        "gen_ai.usage.input_tokens",
+        "llm.token_count.prompt",
+        "gen_ai.usage.prompt_tokens",
+        "ai.usage.inputTokens",
+        "ai.usage.promptTokens",
+    ),
+    "output_tokens": (
+        "gen_ai.usage.output_tokens",
+        "llm.token_count.completion",
+        "gen_ai.usage.completion_tokens",
+        "ai.usage.outputTokens",
+        "ai.usage.completionTokens",
+    ),
+    "cache_read_input_tokens": (
+        "gen_ai.usage.cache_read.input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+        "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.details.cache_read_tokens",
+        "ai.usage.cachedInputTokens",
+    ),
+    "cache_creation_input_tokens": (
+        "gen_ai.usage.cache_creation.input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+        "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.details.cache_write_tokens",
+    ),
+    "total_tokens": ("llm.token_count.total", "llm.usage.total_tokens", "ai.usage.totalTokens"),
+}
+_COST = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost")
 _KINDS = {
     "execute_tool": "tool",
     "TOOL": "tool",
@@ -145,6 +178,7 @@ def read_span(raw: dict[str, Any]) -> Span | None:
         span.name = string(first(attributes, _AGENT)) or span.name
     elif kind == "model":
         span.calls = _requested(attributes)
+        span.used = _used(attributes)
     return span
 
 
@@ -159,6 +193,8 @@ def _kind(attributes: dict[str, Any], name: str) -> str:
         "gen_ai.tool.name" in attributes and "tool_arguments" in attributes
     ):
         return "tool"
+    if name.endswith((".doGenerate", ".doStream")):
+        return "model"
     return "agent" if name in ("agent run", "invoke_agent") else ""
 
 
@@ -177,6 +213,11 @@ def _outcome(span: Span, raw: dict[str, Any], attributes: dict[str, Any]) -> Non
         if span.result is None:
             told = raised[-1].get("exception.message") if raised else None
             span.result = told or status.get("description") or status.get("message")
+
+
+def _used(attributes: dict[str, Any]) -> dict[str, Any]:
+    said = {name: first(attributes, keys) for name, keys in _USAGE.items()}
+    return {**tokens(said, inside=True), **money(first(attributes, _COST))}
 
 
 def _requested(attributes: dict[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.importers.base import Importer, array, obj, result_of, string, text_of, when
 from loopguard_core.importers.reading import arguments
 from loopguard_core.importers.track import Recent, Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ class _Reader:
         if role == "user":
             yield track.event("user_message", ts, text=text_of(message.get("content")))
         elif role == "assistant":
+            usage = obj(message.get("usage"))
+            used = tokens(usage, inside=False)
+            yield from track.usage({**used, **money(obj(usage.get("cost")).get("total"))}, ts)
             for block in map(obj, array(message.get("content"))):
                 if block.get("type") == "toolCall":
                     yield from track.call(

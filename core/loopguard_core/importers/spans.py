@@ -22,7 +22,7 @@ class Span:
     """What counts of a span. ``kind``: ``tool``, ``agent``, ``model`` or empty.
 
     ``conversation`` names the session where the span does; ``calls`` are the ids of the calls that a
-    model span requested.
+    model span requested, ``used`` what it used up.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class Span:
         "start",
         "text",
         "trace",
+        "used",
     )
 
     def __init__(self, span: str, parent: str, trace: str, kind: str, name: str) -> None:
@@ -61,6 +62,7 @@ class Span:
         self.message = ""
         self.text = ""
         self.calls: list[str] = []
+        self.used: dict[str, Any] = {}
 
 
 class Spans:
@@ -81,16 +83,24 @@ class Spans:
     ) -> Iterator[Event]:
         """The events of each session after the other. With *human*, a run's input is a human's message."""
         sessions: dict[str, list[Span]] = {}
+        answers: dict[str, list[Span]] = {}
+        # one answer may be seen by several libraries; the innermost is the provider's
+        used = (s for s in self._all if s.used)
+        around = {above.span for s in used for above in self._above(s)}
         for span in self._all:
             if span.kind in ("tool", "agent"):
                 sessions.setdefault(self._session(span) or fallback, []).append(span)
+            elif span.used and span.span not in around:
+                answers.setdefault(self._session(span) or fallback, []).append(span)
         for session, spans in sessions.items():
-            yield from self._one(session, spans, report, format, human, len(sessions) > 1)
+            said = answers.get(session, [])
+            yield from self._one(session, spans, said, report, format, human, len(sessions) > 1)
 
     def _one(
         self,
         session: str,
         spans: list[Span],
+        answers: list[Span],
         report: Report,
         format: str,
         human: bool,
@@ -112,8 +122,10 @@ class Spans:
         tools = [s for s in spans if s.kind == "tool"]
         for run in runs[:1] if not tools else runs:
             run.call = f"run-{run.span}"
-        for _, what, span in sorted(_moments(tools, runs), key=lambda m: m[0]):
-            if what == "run":
+        for _, what, span in sorted(_moments(tools, runs, answers), key=lambda m: m[0]):
+            if what == "used":
+                yield from track.usage(span.used, span.end)
+            elif what == "run":
                 kind = "user_message" if human and not parent_call else "turn_start"
                 about = {"text": span.text} if span.text or human else {}
                 reason = {} if kind == "user_message" else {"reason": "run"}
@@ -179,12 +191,14 @@ class Spans:
 
 
 def _moments(
-    tools: list[Span], runs: list[Span]
+    tools: list[Span], runs: list[Span], answers: list[Span]
 ) -> Iterator[tuple[tuple[float, int, int], str, Span]]:
     """When each thing happened, in an order that keeps a call's end behind its start."""
     late = 0.0
     for index, span in enumerate(runs):
         yield (span.start or 0.0, -1, index), "run", span
+    for index, span in enumerate(answers):
+        yield (span.end or span.start or 0.0, 0, index), "used", span
     for index, span in enumerate(tools):
         start = span.start if span.start is not None else late
         late = max(late, start)

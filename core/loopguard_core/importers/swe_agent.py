@@ -9,6 +9,7 @@ import re
 
 from loopguard_core.importers.base import Importer, array, obj, string, text_of
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class SweAgent(Importer):
             yield from _step(track, obj(step), number)
         yield from track.finish()
         if info.get("exit_status"):
+            stats = obj(info.get("model_stats"))
+            sent = {"input": stats.get("tokens_sent"), "output": stats.get("tokens_received")}
+            used = {**tokens(sent, inside=False), **money(stats.get("instance_cost"))}
+            yield from track.used_in_all(used)
             yield track.event("session_end", reason=string(info["exit_status"]))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _EARLY = 1_000
 _RECENT = 50_000
+_MESSAGES = 64
 
 
 class Recent:
@@ -61,6 +62,8 @@ class Track:
         self._uses: dict[str, int] = {}
         self._open: dict[str, deque[str]] = {}
         self._early: dict[str, tuple[str, dict[str, Any], float | None]] = {}
+        self._used: dict[str, dict[str, Any]] = {}
+        self._so_far: dict[str, Any] = {}
 
     def event(self, kind: str, ts: float | None = None, **data: Any) -> Event:
         """The next event of the session."""
@@ -120,6 +123,32 @@ class Track:
         else:
             self.report.orphans += 1
         return []
+
+    def usage(
+        self, said: dict[str, Any], ts: float | None = None, *, message: str = ""
+    ) -> list[Event]:
+        """What an answer used up, as ``importers.usage`` reads it. Said again of a *message*: what is more."""
+        known = self._used.get(message, {}) if message else {}
+        more = {k: v - known.get(k, 0) for k, v in said.items() if v > known.get(k, 0)}
+        if not more:
+            return []
+        if message:
+            if len(self._used) >= _MESSAGES and message not in self._used:
+                del self._used[next(iter(self._used))]
+            self._used[message] = {**known, **more, **said}
+        return [self.event("usage", ts, **({"message": message} if message else {}), **more)]
+
+    def used_so_far(self, said: dict[str, Any], ts: float | None = None) -> list[Event]:
+        """The same from counts that grow from answer to answer; smaller ones have begun anew."""
+        known = self._so_far
+        if any(v < known.get(k, 0) for k, v in said.items()):
+            known = {}
+        self._so_far = {**known, **said}
+        return self.usage({k: v - known.get(k, 0) for k, v in said.items()}, ts)
+
+    def used_in_all(self, said: dict[str, Any], ts: float | None = None) -> list[Event]:
+        """What a session says of itself as a whole, up to here."""
+        return [self.event("usage", ts, of="session", **said)] if said else []
 
     def is_open(self, call: str) -> bool:
         """True where *call* was requested and has no result yet."""
