@@ -23,7 +23,7 @@ from textual.app import App
 
 from loopguard_console.opening import live_app
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 EVERY = 0.25
 

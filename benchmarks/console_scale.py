@@ -30,7 +30,7 @@ from textual.strip import Strip
 from loopguard_console.opening import stored_app
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 SESSION = "long"
 KEYS = ("j", "k", "pagedown", "pageup", "G", "g", "right_square_bracket", "left_square_bracket")

@@ -26,7 +26,7 @@ from typing import Any
 from loopguard_core.identity import Digester
 from loopguard_core.importers import open_stream
 from loopguard_core.importers.storing import StoreWriter
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 BATCH = 400
 KEY = hashlib.sha256(b"the key of this machine").digest()

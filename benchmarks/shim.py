@@ -30,7 +30,7 @@ from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.live import LiveSession
 from loopguard_core.shim import LoopGuard
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 PACE = 0.002
 BOUNDS = {

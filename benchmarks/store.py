@@ -28,7 +28,7 @@ from typing import Any
 from loopguard_core.events import Event
 from loopguard_core.redact import Redactor
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 BOUNDS = {
     "two appends / two INSERTs, tight": 3.0,

@@ -19,8 +19,8 @@ from unittest.mock import patch
 from loopguard_core.events import Event, encode
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Request, Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file
-from loopguard_core.store.sqlite import open_store
 
 HUMAN = "you@laptop"
 BEGIN = 1_790_000_000.0

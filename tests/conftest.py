@@ -7,6 +7,8 @@ import time
 
 from hypothesis import HealthCheck, settings
 
+import postgres
+
 for _name in (
     "NO_COLOR",
     "FORCE_COLOR",
@@ -29,3 +31,8 @@ os.environ["TZ"] = "UTC"
 time.tzset()
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+def pytest_unconfigure() -> None:
+    """What the tests started goes with them."""
+    postgres.stop()

@@ -10,7 +10,7 @@ from typing import Any
 
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 
 SERVER = Path(__file__).with_name("mcp_server.py")

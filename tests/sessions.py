@@ -14,7 +14,7 @@ from loopguard_core.config import Config
 from loopguard_core.decision import Decision
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Request, Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 #: warn on the 2nd, block on the 3rd, halt on the 4th identical call in a row
 GRADED = {"policy": "graded"}

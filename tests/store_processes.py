@@ -9,7 +9,7 @@ import sys
 import time
 
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 
 def kill_in_bursts(place: str, kills: int) -> None:

@@ -16,7 +16,7 @@ from loopguard_console.guards import guard_of
 from loopguard_core.config import Config
 from loopguard_core.events import Event, decode
 from loopguard_core.replay import Recording
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import console, environment
 from test_console_hostile import BIDI, MARKUP, ORDERS
 from test_console_replay import loop, recording

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loopguard_core.config import Config
 from loopguard_core.live import LiveSession
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 from terminal import Terminal
 

@@ -16,7 +16,7 @@ from loopguard_console.editing import EditorError, edit
 from loopguard_console.opening import live_app
 from loopguard_console.remembered import Remembered
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from test_console_replay import recording
 
 

@@ -17,7 +17,7 @@ from loopguard_console.doctor.loops import tiers
 from loopguard_console.doctor.store import has_wal_reset_fault
 from loopguard_core.config import Config
 from loopguard_core.policies import registry
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
 
 

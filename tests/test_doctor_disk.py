@@ -8,8 +8,8 @@ import pytest
 
 from loopguard_console.doctor import disk
 from loopguard_console.doctor.finding import NOTE, WRONG, Finding
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file
-from loopguard_core.store.sqlite import open_store
 
 
 @pytest.fixture

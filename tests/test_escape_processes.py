@@ -13,7 +13,7 @@ import pytest
 from agent_process import Agent
 from loopguard_core import escape
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from sessions import pending
 
 
@@ -130,7 +130,7 @@ def test_what_runs_inside_the_agent_is_known_as_such(place: Path) -> None:
     code = (
         "import sys\n"
         "from loopguard_core.inside import inside_agent\n"
-        "from loopguard_core.store.sqlite import open_store\n"
+        "from loopguard_core.store.door import open_store\n"
         "print(inside_agent(open_store(sys.argv[1]), {}))\n"
     )
     child = [sys.executable, "-c", code, str(place)]
@@ -168,7 +168,7 @@ def test_the_reason_stands_on_stderr_for_programs_and_people(place: Path) -> Non
 RACE = """
 import json, sys
 from loopguard_core import escape
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 store, won = open_store(sys.argv[1]), []
 print("ready", flush=True)
 sys.stdin.readline()

@@ -20,9 +20,9 @@ from faulty import Faulty
 from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarder
 from loopguard_core.store.memory import MemoryStore
-from loopguard_core.store.sqlite import open_store
 from processes import CONSOLE, environment
 from sessions import loop, session
 

@@ -15,7 +15,7 @@ from hooks import LAUNCHER, Host
 from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import environment
 from sessions import pending
 

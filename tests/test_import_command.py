@@ -16,7 +16,7 @@ from loopguard_core.importers import open_stream
 from loopguard_core.importers.places import find
 from loopguard_core.importers.storing import BATCH, StoreWriter
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import console, environment
 
 

@@ -13,7 +13,7 @@ from loopguard_core.identity import Digester
 from loopguard_core.importers import open_stream
 from loopguard_core.importers.storing import Imported, StoreWriter
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 FORMATS = ["claude_code.jsonl", "codex.jsonl", "pi.jsonl", "hermes.jsonl", "copilot.jsonl"]
 WORDS = [

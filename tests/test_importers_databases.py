@@ -11,7 +11,7 @@ import pytest
 
 from importing import DATA, calls, opened
 from loopguard_core.importers import Unreadable
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 
 def test_a_hermes_store_opens_as_its_export_does(tmp_path: Path) -> None:

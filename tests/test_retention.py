@@ -8,7 +8,7 @@ from pathlib import Path
 from loopguard_console.retention import Retention
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 
 def test_what_is_older_goes_and_is_reported(tmp_path: Path) -> None:

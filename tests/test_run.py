@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from loopguard_console.wiring import recognise
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 
 #: what a stand-in does: it tells how it was started, runs the hook it was given once, and ends with 7

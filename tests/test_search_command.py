@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import console
 
 

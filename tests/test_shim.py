@@ -14,7 +14,7 @@ import pytest
 
 from loopguard_core.config import ConfigError
 from loopguard_core.shim import LoopGuard, TurnHalted
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import environment
 
 

@@ -17,7 +17,7 @@ import pytest
 from commands import command
 from loopguard_core import escape
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 from sessions import pending
 

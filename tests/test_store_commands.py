@@ -14,7 +14,7 @@ from agent_process import Agent
 from commands import command
 from importing import DATA
 from loopguard_core.events import decode
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 
 

@@ -12,17 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import postgres
 from loopguard_core.events import TYPES, Event
 from loopguard_core.store.contract import Stale, Store, StoreError, Taken
+from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore
-from loopguard_core.store.sqlite import open_store
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "memory", pytest.param("postgres", marks=postgres.needs)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made: Store = MemoryStore()
     if request.param == "sqlite":
         made = open_store(str(tmp_path / "events.db"))
+    elif request.param == "postgres":
+        made = open_store(postgres.emptied())
     yield made
     made.close()
 
@@ -275,13 +278,16 @@ def test_one_of_many_racing_answers_wins(store: Store) -> None:
 @settings(max_examples=60, deadline=None)
 @given(plans)
 def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
-    """Whatever is appended, both engines answer every question alike."""
-    sqlite = open_store(str(tmp_path_factory.mktemp("s") / "events.db"))
+    """Whatever is appended, all engines answer every question alike."""
     memory = MemoryStore()
-    said = [[_try(store, make) for make in plan] for store in (sqlite, memory)]
-    assert said[0] == said[1]
-    assert _everything(sqlite) == _everything(memory)
-    sqlite.close()
+    expected = [_try(memory, step) for step in plan], _everything(memory)
+    places = [str(tmp_path_factory.mktemp("s") / "events.db")]
+    if not postgres.missing():
+        places.append(postgres.emptied())
+    for place in places:
+        store = open_store(place)
+        assert ([_try(store, step) for step in plan], _everything(store)) == expected
+        store.close()
 
 
 def test_many_at_once_pass_over_what_is_there(store: Store) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from loopguard_core.events import Event
 from loopguard_core.store import bulk
+from loopguard_core.store.door import open_store
 from loopguard_core.store.rows import to_json
-from loopguard_core.store.sqlite import open_store
 
 TIERS = st.sampled_from(["allow", "warn", "block", "halt"])
 VERDICT = st.none() | TIERS.map(lambda tier: {"tier": tier, "policy": "p"})

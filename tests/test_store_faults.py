@@ -16,7 +16,7 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Replaced, Store, StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import environment
 
 
@@ -244,7 +244,8 @@ def test_a_full_disk_is_said_and_the_store_goes_on_when_there_is_room(place: Pat
 
 READ = """
 import os, sys
-from loopguard_core.store.sqlite import open_store
+import loopguard_core.store.sqlite
+from loopguard_core.store.door import open_store
 from loopguard_core.store.contract import StoreError
 if os.geteuid() == 0:
     os.seteuid(65534)

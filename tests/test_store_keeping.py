@@ -17,9 +17,9 @@ from loopguard_core.importers.door import open_stream
 from loopguard_core.importers.storing import StoreWriter
 from loopguard_core.processes import started
 from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.export import export, export_lines
 from loopguard_core.store.prune import DAY, carry_out, plan
-from loopguard_core.store.sqlite import open_store
 
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none()

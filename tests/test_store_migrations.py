@@ -11,7 +11,7 @@ import pytest
 from loopguard_core.events import Event
 from loopguard_core.store import migrations, schema
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 STEP = "CREATE TABLE later (x);\nALTER TABLE session ADD COLUMN colour TEXT;\n"
 

@@ -14,7 +14,7 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Stale
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import environment
 
 SCRIPT = Path(__file__).with_name("store_processes.py")
@@ -197,7 +197,7 @@ def test_a_store_is_usable_to_the_very_end_of_the_interpreter(tmp_path: Path) ->
     program = f"""
 import atexit
 from loopguard_core.events import Event
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 store = open_store({str(tmp_path / "events.db")!r})
 class Late:
     def __del__(self):

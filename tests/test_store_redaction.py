@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from loopguard_core.events import Event, dump
 from loopguard_core.redact import MARK, Redaction, Redactor
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file, machine_key
-from loopguard_core.store.sqlite import open_store
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7Zq\n{}\n-----END RSA PRIVATE KEY-----"
 

@@ -8,8 +8,8 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.search import SearchIndex
-from loopguard_core.store.sqlite import open_store
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 from transcribing import Claude, Codex, Gemini, Hermes
 

@@ -18,7 +18,7 @@ from loopguard_core.importers.base import Report
 from loopguard_core.importers.tail import Tail
 from loopguard_core.importers.watched import Left, Watched
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 steps = st.lists(st.sampled_from(["a", "b", "a", "prompt"]), min_size=1, max_size=12)
 

@@ -26,8 +26,8 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Store, StoreError
-from loopguard_core.store.paths import default_store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
+from loopguard_core.store.paths import default_store, folder_of
 
 #: Events of a recording that are read before the first picture.
 AT_ONCE = 1_000
@@ -87,7 +87,7 @@ def stored_app(session: str, store_path: str | None = None) -> ConsoleApp:
 
 
 def _remembered() -> Remembered:
-    return Remembered(Path(default_store()).with_name("console.json"))
+    return Remembered(Path(folder_of(default_store()), "console.json"))
 
 
 def _desk(store: Store, *, live: bool) -> Desk:
@@ -125,7 +125,7 @@ def _run(app: ConsoleApp) -> None:
     app.run()
     if app.broken is None:
         return
-    where = Path(default_store()).with_name("console-error.log")
+    where = Path(folder_of(default_store()), "console-error.log")
     with contextlib.suppress(OSError):
         where.write_text("".join(traceback.format_exception(app.broken)), "utf-8")
         where.chmod(0o600)

@@ -10,8 +10,8 @@ import time
 from loopguard_console.render import size
 from loopguard_core.config import Config
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.prune import Going, carry_out, plan
-from loopguard_core.store.sqlite import open_store
 
 
 class Retention(threading.Thread):

@@ -5,23 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.render import safe
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Session, Store
+from loopguard_core.store.door import may_exist, open_store
 from loopguard_core.store.paths import ENVIRONMENT, default_store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.paths import place_of as place_named
 
 Options = dict[str, str | None]
 
 
 def place_of(options: Options) -> str:
-    """The path of the store that is meant: ``--store``, the environment, or the default."""
+    """The store that is meant: ``--store``, the environment, or the default. Without any password."""
     named = options.get("store")
-    return str(Path(named).expanduser().absolute()) if named else default_store()
+    return place_named(named) if named else default_store()
 
 
 @contextlib.contextmanager
@@ -31,7 +31,7 @@ def reading(options: Options) -> Iterator[Store | None]:
     Raises ``Refused`` for a named store that is not there, ``StoreError`` for one that cannot be read.
     """
     place = place_of(options)
-    if not os.path.lexists(place):
+    if not may_exist(place):
         if options.get("store") or os.environ.get(ENVIRONMENT):
             raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
         yield None
@@ -52,7 +52,7 @@ def deciding(options: Options) -> Iterator[Store]:
     """
     _not_from_inside(inside_agent(None))
     place = place_of(options)
-    if not os.path.lexists(place):
+    if not may_exist(place):
         raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
     store = open_store(place, create=False, redaction=settings().redaction)
     try:
@@ -77,7 +77,7 @@ def refuse_inside(options: Options) -> None:
     """Raises ``Failure`` where this process runs inside a guarded agent."""
     _not_from_inside(inside_agent(None))
     place = place_of(options)
-    if os.path.lexists(place):
+    if may_exist(place):
         store = open_store(place, create=False, read_only=True)
         try:
             _not_from_inside(inside_agent(store))

@@ -21,7 +21,7 @@ from loopguard_core.events import dump, load
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
 from loopguard_core.store.contract import StoreError, Taken
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 
 from loopguard_core.processes import here, started, user
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.paths import default_store, machine_key
+from loopguard_core.store.paths import default_store, machine_key, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def key_for(config: Config, store: Store | None) -> bytes:
     """The machine's key; where it cannot be read, one of this process. Empty for a store in memory."""
     place = store.place if store is not None else config.store or default_store()
     try:
-        return machine_key(os.path.abspath(place)) if place else b""
+        return machine_key(place_of(place)) if place else b""
     except StoreError:
         return os.urandom(32)
 

@@ -13,7 +13,7 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 from sessions import pending
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from loopguard_core.config import Config
 from loopguard_core.store.contract import Session, Store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from processes import environment
 from sessions import pending
 
 _DECIDE = """
 import json, sys
 from loopguard_core import escape
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 place, word, args, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
 getattr(escape, word)(open_store(place), *args, **options)
 """

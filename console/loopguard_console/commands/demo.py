@@ -11,7 +11,7 @@ from loopguard_console.demo.stories import STORIES
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.stores import Options
 from loopguard_core.store.contract import Session
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
 
 

@@ -22,7 +22,8 @@ from loopguard_console.render import pad
 from loopguard_console.stores import Options, deciding, place_of
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
+from loopguard_core.store.urls import has_secret, is_url
 
 _WORDS = {OK: "ok", NOTE: "note", WRONG: "WRONG"}
 
@@ -87,14 +88,14 @@ def _findings(place: str, named_store: str) -> Iterator[Finding]:
         )
     yield from store_area.examine(place)
     yield from disk.examine(place)
-    yield from hooks(named_store)
+    yield from hooks("" if has_secret(place) else named_store)
 
 
 @contextlib.contextmanager
 def _temporary_store(place: str) -> Iterator[Store]:
     """A store on the same disk as *place* where that can be, gone afterwards."""
     folder = Path(place).parent
-    near = folder if folder.is_dir() and os.access(folder, os.W_OK) else None
+    near = folder if not is_url(place) and folder.is_dir() and os.access(folder, os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(prefix=".doctor-", dir=near) as made,
         contextlib.closing(open_store(str(Path(made) / "events.db"))) as store,

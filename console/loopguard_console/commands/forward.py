@@ -16,8 +16,8 @@ from loopguard_console.progress import watched
 from loopguard_console.render import safe
 from loopguard_console.stores import Options, find_session, refuse_inside, settings
 from loopguard_core.store.contract import Session, Store, StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarded, Forwarder
-from loopguard_core.store.sqlite import open_store
 
 #: seconds between looks where nothing nudges, and the longest pause while a store is away
 _LOOK = 1.0

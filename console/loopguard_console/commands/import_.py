@@ -19,8 +19,8 @@ from loopguard_core.importers import Stream
 from loopguard_core.importers.places import Found, find
 from loopguard_core.importers.storing import Imported, StoreWriter
 from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import machine_key
-from loopguard_core.store.sqlite import open_store
 
 _LISTED = 50
 

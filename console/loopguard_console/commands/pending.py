@@ -13,7 +13,7 @@ from loopguard_console.render import preview, safe, span
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_core import escape
 from loopguard_core.store.contract import Request, StoreError, whose
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
 
 

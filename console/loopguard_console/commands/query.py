@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say, table
 from loopguard_console.stores import Options, place_of, reading
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
+from loopguard_core.store.urls import is_url
 
 _VIEWS = ("calls", "payloads", "events", "sessions", "requests")
+Answer = tuple[list[str], list[Sequence[Any]]]
 
 
 @click.command()
@@ -39,45 +38,74 @@ def query(options: Options, sql: str | None, limit: int, as_json: bool) -> None:
         if store is None:
             say(f"No agent has been recorded yet in {place_of(options)}")
             return
-        with _database(store.place) as db:
-            if sql is None:
-                _show_views(db, as_json)
-            else:
-                _answer(db, sql, limit, as_json)
+        place = store.place
+    if sql is None:
+        _show_views(_server_views(place) if is_url(place) else _file_views(place), as_json)
+    else:
+        ask = _ask_server if is_url(place) else _ask_file
+        _show(ask(place, sql, limit + 1), limit, as_json)
+
+
+def _server_views(place: str) -> dict[str, list[str]]:
+    from loopguard_core.store.postgres import looking  # needs psycopg
+
+    return looking.views(place, _VIEWS)
+
+
+def _ask_server(place: str, sql: str, limit: int) -> Answer:
+    from loopguard_core.store.postgres import looking
+
+    try:
+        columns, rows = looking.ask(place, sql, limit)
+    except looking.Unanswerable as error:
+        raise Refused(f"the query cannot be answered: {error}") from None
+    return columns, [*rows]
 
 
 @contextlib.contextmanager
-def _database(place: str) -> Iterator[Database]:
+def _file(place: str) -> Iterator[sqlite3.Connection]:
     """The store's file for reading. A folder where nothing can be written is read as it lies."""
-    from sqlite_utils import Database
-
     alone = not os.access(Path(place).parent, os.W_OK)
     uri = f"{Path(place).as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=1)) as db:
         db.execute("PRAGMA query_only = ON")
-        yield Database(db)
+        yield db
 
 
-def _show_views(db: Database, as_json: bool) -> None:
-    for view in _VIEWS:
-        columns = [column.name for column in db.view(view).columns]
+def _file_views(place: str) -> dict[str, list[str]]:
+    from sqlite_utils import Database
+
+    with _file(place) as db:
+        known = Database(db)
+        return {view: [column.name for column in known.view(view).columns] for view in _VIEWS}
+
+
+def _ask_file(place: str, sql: str, limit: int) -> Answer:
+    from sqlite_utils import Database
+
+    with _file(place) as db:
+        try:
+            rows = list(islice(Database(db).query(sql), limit))
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            raise Refused(f"the query cannot be answered: {error}") from None
+    return list(rows[0]) if rows else [], [[*row.values()] for row in rows]
+
+
+def _show_views(views: dict[str, list[str]], as_json: bool) -> None:
+    for view, columns in views.items():
         if as_json:
             emit({"view": view, "columns": columns})
         else:
             say(f"{view}: {', '.join(columns)}")
 
 
-def _answer(db: Database, sql: str, limit: int, as_json: bool) -> None:
-    try:
-        rows: list[dict[str, Any]] = list(islice(db.query(sql), limit + 1))
-    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-        raise Refused(f"the query cannot be answered: {error}") from None
-    shown = rows[:limit]
+def _show(answer: Answer, limit: int, as_json: bool) -> None:
+    columns, rows = answer
     if as_json:
-        for row in shown:
-            emit({name: _plain(value) for name, value in row.items()})
-    elif shown:
-        table(tuple(shown[0]), [[_cell(v) for v in row.values()] for row in shown])
+        for row in rows[:limit]:
+            emit({name: _plain(value) for name, value in zip(columns, row, strict=True)})
+    elif rows:
+        table(tuple(columns), [[_cell(v) for v in row] for row in rows[:limit]])
     else:
         remark("no rows")
     if len(rows) > limit:
@@ -85,7 +113,10 @@ def _answer(db: Database, sql: str, limit: int, as_json: bool) -> None:
 
 
 def _plain(value: object) -> object:
-    return value.hex() if isinstance(value, bytes) else value
+    """*value* as JSON has it: bytes in hexadecimal digits, other types of a database in words."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return bytes(value).hex() if isinstance(value, (bytes, memoryview)) else str(value)
 
 
 def _cell(value: object) -> str:

@@ -14,8 +14,9 @@ from loopguard_console.output import remark
 from loopguard_console.stores import Options, place_of
 from loopguard_console.wiring import wire
 from loopguard_core.config import load_or_default
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import ENVIRONMENT
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.urls import has_secret, in_full
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -31,9 +32,10 @@ def run(options: Options, command: tuple[str, ...], quiet: bool) -> None:
     that uses the shim. Its configuration stays as it is. Open loopguard-console in another terminal.
     """
     named = options.get("store") or ""
-    wired = wire(command, Place.here("user", place_of(options) if named else ""))
     config = load_or_default("", lambda line: remark(f"loopguard: {line}"))
     place = place_of({"store": named or config.store})
+    # A password goes by the environment alone, never by a command line.
+    wired = wire(command, Place.here("user", place if named and not has_secret(place) else ""))
     open_store(place).close()
     if wired.left_out:
         remark(f"loopguard: {wired.left_out}")
@@ -42,7 +44,7 @@ def run(options: Options, command: tuple[str, ...], quiet: bool) -> None:
         remark(f"loopguard: {wired.agent} is guarded; watch it with: loopguard-console{store}")
     env = {**os.environ, **wired.env}
     if named:
-        env[ENVIRONMENT] = place
+        env[ENVIRONMENT] = in_full(place)
     sys.stdout.flush()
     sys.stderr.flush()
     try:

@@ -18,8 +18,8 @@ from loopguard_console.watching import News, Watcher
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.identity import Digester
 from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import machine_key
-from loopguard_core.store.sqlite import open_store
 from loopguard_core.verdict import Tier
 
 _LOOK = 1.0  # seconds between looks where nothing nudges

@@ -9,6 +9,7 @@ from pathlib import Path
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.render import size
 from loopguard_core.store.paths import KEY_BYTES, key_file
+from loopguard_core.store.urls import is_url
 
 AREA = "store"
 #: Less free space than this is said, in bytes.
@@ -21,6 +22,8 @@ _MOUNTS = Path("/proc/self/mounts")
 def examine(place: str) -> list[Finding]:
     """What is to be said of the disk and the key of the store at *place*, where there is one."""
     path = Path(place)
+    if is_url(place):
+        return _key(Path(key_file(place)))
     if not path.exists():
         return []
     return [*_room(path), *_network(path), *_key(Path(key_file(place)))]

@@ -12,16 +12,18 @@ from pathlib import Path
 from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, private_files
 from loopguard_core import inbox
 from loopguard_core.events import Event
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.urls import is_url
 
 
 def mend(place: str) -> Iterator[str]:
     """Put the store at *place* right; what was done, one line each. Raises ``StoreError``."""
     path = Path(place)
-    if not path.exists():
-        return
-    yield from _permissions(path)
+    if not is_url(place):
+        if not path.exists():
+            return
+        yield from _permissions(path)
     with contextlib.closing(open_store(place, create=False)) as store:
         for request, resolution in inbox.sweep(store):
             yield f"{request} is {resolution}"
@@ -29,7 +31,8 @@ def mend(place: str) -> Iterator[str]:
             data = {"reason": "its process was gone", "by": inbox.whoami()}
             store.append(Event("session_end", session.session, ts=time.time(), data=data))
             yield f"{session.session} has ended"
-    yield from _wal(path)
+    if not is_url(place):
+        yield from _wal(path)
 
 
 def _permissions(path: Path) -> Iterator[str]:

@@ -15,8 +15,9 @@ from loopguard_console.render import size
 from loopguard_core.processes import alive
 from loopguard_core.store import link
 from loopguard_core.store.contract import Request, Session, Store, StoreError
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.urls import is_url
 
 AREA = "store"
 MEND = "loopguard-console doctor --mend"
@@ -29,19 +30,20 @@ _CHECKED_BYTES = 200_000_000
 
 def examine(place: str) -> list[Finding]:
     """What is to be said of the store at *place*."""
+    if is_url(place):
+        from loopguard_console.doctor import database  # needs psycopg
+
+        return database.examine(place)
     path = Path(place)
     if not os.path.lexists(place):
         return [*_absent(path), *_version()]
     try:
         store = open_store(place, create=False)
     except StoreError as error:
-        return [_failure(error), *_permissions(path), *_version()]
+        return [failure(error), *_permissions(path), *_version()]
     with contextlib.closing(store):
         found = [*_writable(path), *_permissions(path), *_bounds(path), *_sound(path)]
-        try:
-            found += [*_dead(store), *_orphans(store)]
-        except StoreError as error:
-            found.append(_failure(error))
+        found += dead_weight(store)
     return [*found, *_version()]
 
 
@@ -53,7 +55,16 @@ def _absent(path: Path) -> list[Finding]:
     return [Finding(AREA, NOTE, f"there is no store yet at {path}; the first agent makes it")]
 
 
-def _failure(error: StoreError) -> Finding:
+def dead_weight(store: Store) -> list[Finding]:
+    """Sessions and requests of processes that are gone."""
+    try:
+        return [*_dead(store), *_orphans(store)]
+    except StoreError as error:
+        return [failure(error)]
+
+
+def failure(error: StoreError) -> Finding:
+    """*error* as a finding: what is wrong, and what its last part says to do."""
     what, _, mend = str(error).partition("; ")
     return Finding(AREA, WRONG, what, mend)
 

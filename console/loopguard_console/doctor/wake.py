@@ -9,6 +9,7 @@ from loopguard_console.children import environment, module_command
 from loopguard_console.doctor.finding import OK, WRONG, Finding
 from loopguard_core import escape
 from loopguard_core.store.contract import Request, Store
+from loopguard_core.store.urls import in_full
 
 AREA = "waiting"
 _SESSION = "doctor-waits"
@@ -22,7 +23,7 @@ def wake(store: Store) -> list[Finding]:
     """Whether an approval written to *store* (a temporary one) lets a waiting process go on."""
     with subprocess.Popen(
         module_command("loopguard_console.doctor.waiter", _SESSION, str(_PATIENCE)),
-        env=environment(LOOPGUARD_STORE=store.place),
+        env=environment(LOOPGUARD_STORE=in_full(store.place)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

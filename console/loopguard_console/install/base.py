@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import loopguard_core
 from loopguard_console.errors import Refused
+from loopguard_core.store.paths import place_of
+from loopguard_core.store.urls import has_secret
 
 if TYPE_CHECKING:
     from loopguard_console.install.files import Change
@@ -33,7 +35,14 @@ class Place:
 
     @classmethod
     def here(cls, scope: str, store: str = "") -> Place:
-        return cls(scope, Path.cwd(), Path.home(), str(Path(store).absolute()) if store else "")
+        """Where this person is, and another *store*. Raises ``Refused`` where its password would be written down."""
+        named = place_of(store) if store else ""
+        if has_secret(named):
+            raise Refused(
+                f"the password of {named} would stand in the agent's configuration; leave it out of the "
+                "URL and put it into ~/.pgpass, a service file or PGPASSWORD"
+            )
+        return cls(scope, Path.cwd(), Path.home(), named)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core.store import urls
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -25,26 +26,42 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
     env = os.environ if environ is None else environ
     named = env.get(ENVIRONMENT)
     if named:
-        return os.path.abspath(os.path.expanduser(named))
+        return place_of(named)
     state = env.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         state = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "loopguard", "events.db")
 
 
+def place_of(named: str) -> str:
+    """Where the store is that a person names: an absolute path, or a URL without its password."""
+    if urls.is_url(named):
+        return urls.place_of(named)
+    return os.path.abspath(os.path.expanduser(named))
+
+
+def folder_of(store: str) -> str:
+    """The folder for what belongs to *store* but not into it: beside a file; of a URL, one of its own."""
+    return urls.folder_of(store) if urls.is_url(store) else os.path.dirname(store)
+
+
 def key_file(store: str) -> str:
     """The file of the machine's key for *store*: beside it, never inside it."""
-    return os.path.join(os.path.dirname(store), "machine.key")
+    return os.path.join(folder_of(store), "machine.key")
 
 
 def make_directory(store: str) -> None:
     """The directory of *store*, made 0700 where it is missing. Raises ``StoreError``."""
-    directory = os.path.dirname(store)
+    directory = folder_of(store)
     if os.path.isdir(directory):
         return
+    private = [directory]
+    while urls.is_url(store) and len(private) < 3:  # the state folder itself is private as well
+        private.append(os.path.dirname(private[-1]))
     try:
-        os.makedirs(os.path.dirname(directory), exist_ok=True)
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(private[-1]), exist_ok=True)
+        for folder in reversed(private):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"cannot make the directory {directory} for the event store: {error.strerror}; "

@@ -24,6 +24,9 @@ INLINE = 2_000
 #: Above this many characters a field is stored cut; ``cut`` gives its full size.
 LIMIT = 1_000_000
 
+#: Bytes of a key's part in databases that bound their keys.
+NARROW = 600
+
 #: The types of entries that exist once a call, and once a request.
 OF_CALL = ("call_start", "call_end")
 OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
@@ -111,6 +114,19 @@ def column(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def narrow(text: str) -> str:
+    """*text* as a column of any database can hold it that is part of a key: without NUL, and not long.
+
+    What is too long keeps its beginning, and a digest of the whole.
+    """
+    text = column(text)
+    if "\0" in text:
+        text = text.replace("\0", "\\x00")
+    if len(text) <= NARROW // 4 or len(text.encode()) <= NARROW:
+        return text
+    return f"{text[: NARROW // 8]}…{content_digest(text).hex()}"
+
+
 def pack(
     event: Event,
     redactor: Redactor | None = None,
@@ -118,20 +134,21 @@ def pack(
     *,
     never: bool = False,
     encode: Callable[[dict[str, Any]], str] = to_json,
+    column: Callable[[str], str] = column,
 ) -> Row:
     """The row of *event*. The *redactor* sees every text before it is cut or goes anywhere.
 
     *never*: what its tool was given and gave is not stored at all. *encode* gives the same text as
-    ``to_json``, quicker.
+    ``to_json``, quicker. *column* spells a text as a column of the engine can hold it.
     """
     rest = event.data.copy()
     kind = event.type
     harmless = _HARMLESS
     if kind in OF_CALL:
         row = Row(0, None)
-        row.call = _take(rest, "call")
+        row.call = _take(rest, "call", column)
         if kind == "call_start":
-            row.tool = _take(rest, "tool")
+            row.tool = _take(rest, "tool", column)
         verdict = rest.get("verdict")
         if type(verdict) is dict:
             row.tier = TIERS.get(str(verdict.get("tier")), 0)
@@ -141,7 +158,7 @@ def pack(
     else:
         row = Row(None, _MARKS.get(kind))
         if kind in OF_REQUEST:
-            row.request = _take(rest, "request")
+            row.request = _take(rest, "request", column)
     heavy = {}
     for name in HEAVY:
         if name in rest:
@@ -188,7 +205,7 @@ def _pack_heavy(
     return hidden
 
 
-def _take(rest: dict[str, Any], name: str) -> str | None:
+def _take(rest: dict[str, Any], name: str, column: Callable[[str], str]) -> str | None:
     """The field *name* as a column; it leaves *rest* only where the column carries it whole."""
     value = rest.get(name)
     if type(value) is not str or not value:

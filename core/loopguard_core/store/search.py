@@ -13,6 +13,8 @@ import time
 
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.paths import folder_of
+from loopguard_core.store.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ class SearchIndex:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._path = f"{store.place}-search"
+        if is_url(store.place):
+            self._path = os.path.join(folder_of(store.place), "search.db")
         try:
             self._db = self._open()
         except sqlite3.DatabaseError as error:

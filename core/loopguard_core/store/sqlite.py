@@ -7,7 +7,6 @@ from _thread import _local
 
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
-from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import records, rows, schema
 from loopguard_core.store import statements as sql
 from loopguard_core.store.contract import (
@@ -16,18 +15,17 @@ from loopguard_core.store.contract import (
     Session,
     Stale,
     Store,
-    StoreError,
     Taken,
 )
 from loopguard_core.store.driver import sqlite3
 from loopguard_core.store.link import WAL_BOUND, Link
-from loopguard_core.store.paths import default_store, machine_key, make_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from loopguard_core.redact import Redactor
     from loopguard_core.store.tails import Own
     from loopguard_core.store.wake import Wake
 
@@ -380,30 +378,3 @@ def _session(row: tuple[Any, ...]) -> Session:
     session.seq, session.calls, session.worst, session.waiting = seq, calls, worst, waiting
     session.ended, session.first_ts, session.last_ts = bool(ended), first, ts
     return records.describe(session, rows.from_text(start) if start else {})
-
-
-def open_store(
-    path: str | None = None,
-    *,
-    create: bool = True,
-    read_only: bool = False,
-    redaction: Redaction | None = None,
-    limit: int = rows.LIMIT,
-) -> Store:
-    """The event store at *path*, or the default one.
-
-    *create* makes the file and its directory where they are missing. *read_only* writes nothing, and
-    reads a store in a folder where nothing can be written. *redaction*: what is taken out beside what is
-    known. *limit*: characters of one field above which it is stored cut. Raises ``StoreError``.
-    """
-    place = os.path.abspath(path) if path else default_store()
-    if os.path.isdir(place):
-        raise StoreError(f"{place} is a directory, not an event store; name a file")
-    if read_only:
-        return SqliteStore(place, create=False, read_only=True)
-    if create:
-        make_directory(place)
-    elif not os.path.exists(place):
-        raise StoreError(f"there is no event store at {place}")
-    redactor = Redactor(machine_key(place), redaction)
-    return SqliteStore(place, create=create, redactor=redactor, limit=limit)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from loopguard_core.events import TYPES
 from loopguard_core.store import rows, schema
 from loopguard_core.store.driver import sqlite3
+from loopguard_core.store.running import Running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,47 +24,31 @@ _LAST = f"""
 SELECT s.id, e.id, e.calls, e.worst, e.level, e.ended
 FROM session AS s LEFT JOIN event AS e ON e.id = {schema.LAST} WHERE s.name = ?"""
 _TIER = "SELECT tier FROM event WHERE sid = ? AND call = ? AND type = 'call_start'"
-_OPEN_CALLS = 200
 #: After somebody else wrote, this many events are appended by the general statement.
 _DISTRUST = -20
 
 
-class Tail:
-    """The last row of a session, as far as the next one hangs on it. ``key`` is the row's."""
+class Tail(Running):
+    """The last row of a session of a SQLite store. ``key`` is the row's."""
 
-    __slots__ = ("calls", "ended", "key", "level", "sid", "tiers", "worst")
+    __slots__ = ("key", "sid")
 
     def __init__(
         self, sid: int, key: int | None, calls: int, worst: int, level: int, ended: int
     ) -> None:
+        super().__init__(calls, worst, level, ended)
         self.sid = sid
         self.key = key or sid << schema.SHIFT
-        self.calls = calls
-        self.worst = worst
-        self.level = level
-        self.ended = ended
-        self.tiers: dict[str | None, int] = {}
 
     def next(self, link: Link, event: Event, row: Row) -> tuple[Any, ...]:
         """The columns of the next row, in the order of ``COLUMNS``; the tail moves on to it."""
-        kind, tier, mark = event.type, row.tier, row.mark
-        if kind == "call_start":
-            self.calls += 1
-            if len(self.tiers) > _OPEN_CALLS:
-                self.tiers.clear()
-            self.tiers[row.call] = tier or 0
-            if (tier or 0) > self.level:
-                mark, self.level = schema.CHANGE, tier or 0
-        elif kind == "call_end":
-            tier = max(tier or 0, self._started(link, row.call))
-            if tier != self.level:
-                mark, self.level = schema.CHANGE, tier
-        elif kind == "session_start":
-            self.ended = 0
-        elif kind == "session_end":
-            self.ended = 1
-        if tier is not None and tier > self.worst:
-            self.worst = tier
+        kind = event.type
+
+        def started(call: str | None) -> int:
+            found = link.rows(_TIER, (self.sid, call))
+            return int(found[0][0] or 0) if found else 0
+
+        tier, mark = self.step(kind, row, started)
         self.key += 1
         return (
             self.key,
@@ -83,14 +68,6 @@ class Tail:
             row.payload if row.digest is None else None,
             row.digest,
         )
-
-    def _started(self, link: Link, call: str | None) -> int:
-        """The tier of the verdict on a call's start."""
-        known = self.tiers.pop(call, None)
-        if known is None:
-            found = link.rows(_TIER, (self.sid, call))
-            known = int(found[0][0] or 0) if found else 0
-        return known
 
 
 #: The columns of a row; the last is given as a digest.

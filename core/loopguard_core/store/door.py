@@ -1,0 +1,74 @@
+"""The one door to a store: what a person names is a path (SQLite) or a URL (PostgreSQL)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from loopguard_core.redact import Redaction, Redactor
+from loopguard_core.store import rows
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.paths import default_store, machine_key, make_directory, place_of
+from loopguard_core.store.urls import is_url
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.store.contract import Store
+
+
+def open_store(
+    named: str | None = None,
+    *,
+    create: bool = True,
+    read_only: bool = False,
+    redaction: Redaction | None = None,
+    limit: int = rows.LIMIT,
+) -> Store:
+    """The event store *named* by a path or by a ``postgresql://`` URL, or the default one.
+
+    *create* makes what is missing: the file and its directory, or the tables. *read_only* writes nothing,
+    and reads a file in a folder where nothing can be written. *redaction*: what is taken out beside what
+    is known. *limit*: characters of one field above which it is stored cut. Raises ``StoreError``.
+    """
+    place = place_of(named) if named else default_store()
+    if is_url(place):
+        return _on_postgres(place, create, read_only, redaction, limit)
+    from loopguard_core.store.sqlite import SqliteStore
+
+    if os.path.isdir(place):
+        raise StoreError(f"{place} is a directory, not an event store; name a file")
+    if read_only:
+        return SqliteStore(place, create=False, read_only=True)
+    if create:
+        make_directory(place)
+    elif not os.path.exists(place):
+        raise StoreError(f"there is no event store at {place}")
+    redactor = Redactor(machine_key(place), redaction)
+    return SqliteStore(place, create=create, redactor=redactor, limit=limit)
+
+
+def _on_postgres(
+    place: str, create: bool, read_only: bool, redaction: Redaction | None, limit: int
+) -> Store:
+    if sys.flags.no_site and "psycopg" not in sys.modules:
+        import site  # a hook starts without it, and so without the packages beside us
+
+        site.main()
+    try:
+        from loopguard_core.store.postgres.engine import PostgresStore
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_binary"):
+            raise
+        raise StoreError(
+            "a store on PostgreSQL needs psycopg, which is not installed here; "
+            "pip install 'loopguard-console[postgres]'"
+        ) from None
+    if read_only:
+        return PostgresStore(place, create=False, read_only=True)
+    redactor = Redactor(machine_key(place), redaction)
+    return PostgresStore(place, create=create, redactor=redactor, limit=limit)
+
+
+def may_exist(place: str) -> bool:
+    """False where there is certainly no store at *place*; of a URL only opening it tells."""
+    return is_url(place) or os.path.lexists(place)

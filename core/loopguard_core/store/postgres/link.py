@@ -1,0 +1,371 @@
+"""One connection to PostgreSQL that survives a restart of the server and a fork, and never hangs.
+
+Every wait has an end on this side, whatever became of the server or the network between; a connection that
+did not answer in time is given up. Every error of psycopg becomes a ``StoreError`` for people.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from _thread import RLock
+from _weakref import ref
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg import generators
+from psycopg.types.numeric import Int8Dumper
+from psycopg.waiting import Ready
+
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.postgres.failures import TimeUp, failed, lost
+from loopguard_core.store.urls import in_full
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    Rows = list[tuple[Any, ...]]
+
+#: Seconds that a call may take: to connect, to write one event, to read, and for work on many rows.
+CONNECT = 2.0
+WRITE = 0.8
+READ = 5.0
+BULK = 60.0
+#: What the server is told: it gives up a statement that nobody waits for, and a client that fell asleep
+#: in a transaction.
+_SETTINGS = """
+SET statement_timeout = {bulk}; SET lock_timeout = {write};
+SET idle_in_transaction_session_timeout = 5000; SET default_transaction_isolation = 'read committed';
+SET default_transaction_read_only = {read_only}; SET client_min_messages = error;
+SET plan_cache_mode = force_generic_plan"""
+
+_links: list[ref[Link]] = []
+#: Connections of the parent, which its child must neither use nor close.
+_abandoned: list[psycopg.Connection[Any]] = []
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection whose waits end at ``until``, by the monotonic clock."""
+
+    until = 0.0
+
+    def wait(self, gen: Generator[Any, Any, Any], *_: Any, **__: Any) -> Any:
+        """Run *gen* to its end. Raises ``TimeUp``, after which the connection is of no use."""
+        try:
+            wanted = next(gen)
+            poll = select.poll()
+            socket = self.pgconn.socket
+            while True:
+                poll.register(socket, _events(wanted))
+                left = self.until - monotonic()
+                ready = poll.poll(left * 1000) if left > 0 else []
+                if not ready:
+                    raise TimeUp
+                wanted = gen.send(_answer(ready[0][1]))
+        except StopIteration as over:
+            return over.value
+        except BaseException:
+            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                self.pgconn.finish()  # an answer is under way that nobody waits for
+            raise
+
+
+def _events(wanted: int) -> int:
+    return (select.POLLIN if wanted & 1 else 0) | (select.POLLOUT if wanted & 2 else 0)
+
+
+def _answer(ready: int) -> Ready:
+    """What psycopg calls ready. An error is there to be read."""
+    if not ready & select.POLLOUT:
+        return Ready.R
+    return Ready.RW if ready & ~select.POLLOUT else Ready.W
+
+
+def _connect(place: str, seconds: float) -> _Connection:
+    """A connection to *place*, within *seconds*. Raises ``psycopg.Error``."""
+    until = monotonic() + seconds
+    info = psycopg.conninfo.make_conninfo(in_full(place), client_encoding="UTF8")
+    if "application_name" not in psycopg.conninfo.conninfo_to_dict(info):
+        info = psycopg.conninfo.make_conninfo(info, application_name="loopguard")
+    gen = generators.connect(info)
+    try:
+        socket, wanted = next(gen)
+        while True:
+            poll = select.poll()  # the socket may be another one for the next address
+            poll.register(socket, _events(wanted))
+            left = until - monotonic()
+            ready = poll.poll(left * 1000) if left > 0 else []
+            if not ready:
+                raise TimeUp
+            socket, wanted = gen.send(_answer(ready[0][1]))
+    except StopIteration as over:
+        made = _Connection(over.value)
+    made.autocommit = True
+    made.prepare_threshold = 2
+    made.until = until
+    # One type for every number, so that a statement is prepared once.
+    made.adapters.register_dumper(int, Int8Dumper)
+    return made
+
+
+class Link:
+    """The connection. Every method may be called from any thread and raises ``StoreError``.
+
+    ``generation`` counts the stores that have answered at this place. *opened* is asked about each new
+    connection and gives what names the store behind it.
+    """
+
+    def __init__(self, place: str, *, read_only: bool, opened: Callable[[Link], str]) -> None:
+        self.place = place
+        self.read_only = read_only
+        self.lock = RLock()
+        self.generation = 0
+        self.connections = 0
+        self.closed = False
+        self.notified = 0
+        self.listening = False
+        self._opened = opened
+        self._db: _Connection | None = None
+        self._pid = 0
+        self._store = ""
+        self._deep = 0
+        self._opening = False
+        _links[:] = [r for r in _links if r() is not None]
+        _links.append(ref(self))
+
+    # -- running statements ----------------------------------------------------------------------
+
+    def rows(self, sql: str, values: Sequence[Any] = (), seconds: float = READ) -> Rows:
+        """All rows of a query. Outside a transaction it is asked again where the connection was lost."""
+        with self.lock:
+            try:
+                return self._run(sql, values, seconds).fetchall()
+            except psycopg.Error as error:
+                if self._deep or not lost(error):
+                    raise failed(self.place, error) from None
+            try:
+                return self._run(sql, values, seconds).fetchall()
+            except psycopg.Error as error:
+                raise failed(self.place, error) from None
+
+    def write(self, sql: str, values: Sequence[Any] = (), seconds: float = WRITE) -> int:
+        """Run one writing statement; how many rows it wrote or gave.
+
+        Raises ``Lost`` where the connection broke meanwhile, so that nobody knows whether it was written.
+        """
+        with self.lock:
+            try:
+                return self._run(sql, values, seconds).rowcount
+            except psycopg.Error as error:
+                raise self.failure(error) from None
+
+    def returning(self, sql: str, values: Sequence[Any] = (), seconds: float = WRITE) -> Rows:
+        """Run one writing statement that gives rows. Raises ``Lost`` as ``write`` does."""
+        with self.lock:
+            try:
+                return self._run(sql, values, seconds).fetchall()
+            except psycopg.Error as error:
+                raise self.failure(error) from None
+
+    def many(self, sql: str, values: Sequence[Sequence[Any]], seconds: float = BULK) -> int:
+        """Run one writing statement for each of *values*; how many rows were written."""
+        with self.lock:
+            try:
+                db = self._fresh(seconds)
+                cursor = db.cursor()
+                cursor.executemany(sql, values)
+                return cursor.rowcount
+            except psycopg.Error as error:
+                raise self.failure(error) from None
+
+    def first_rows(
+        self, sql: str, limit: int, seconds: float
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The columns and the first *limit* rows of somebody's query. Raises ``psycopg.Error`` as it is."""
+        with self.lock:
+            db = self._fresh(seconds)
+            db.execute(b"BEGIN READ ONLY")
+            with psycopg.ServerCursor(db, "asked") as cursor:
+                cursor.execute(sql.encode())
+                found = cursor.fetchmany(limit)
+                return [column.name for column in cursor.description or ()], found
+
+    def script(self, sql: str, seconds: float = BULK) -> None:
+        """Run several statements at once, without parameters."""
+        with self.lock:
+            try:
+                self._fresh(seconds).execute(sql.encode(), prepare=False)
+            except psycopg.Error as error:
+                raise self.failure(error) from None
+
+    def failure(self, error: psycopg.Error) -> StoreError:
+        """*error* as it is told; ``Lost`` where the connection is gone."""
+        said = failed(self.place, error)
+        return Lost(str(said)) if lost(error) else said
+
+    def _run(self, sql: str, values: Sequence[Any], seconds: float) -> psycopg.Cursor[Any]:
+        return self._fresh(seconds).execute(sql, values or None)
+
+    def transaction(self, seconds: float = WRITE) -> _Transaction:
+        """Several statements in one transaction, or in the one that is open already."""
+        return _Transaction(self, seconds)
+
+    def begin(self, seconds: float) -> None:
+        """Open a transaction, or go one deeper into it."""
+        if not self._deep:
+            self.write("BEGIN", seconds=seconds)
+        self._deep += 1
+
+    def end(self, word: str, seconds: float) -> None:
+        """``COMMIT`` or ``ROLLBACK``, once the outermost ends."""
+        self._deep -= 1
+        db = self._db
+        if self._deep or db is None or (word == "ROLLBACK" and db.closed):
+            return
+        if word == "COMMIT":
+            self.write(word, seconds=seconds)
+        else:
+            try:
+                db.until = monotonic() + seconds
+                db.execute(b"ROLLBACK")
+            except psycopg.Error:
+                db.close()
+
+    @property
+    def in_transaction(self) -> bool:
+        """True inside ``transaction``."""
+        return self._deep > 0
+
+    # -- the connection --------------------------------------------------------------------------
+
+    def _fresh(self, seconds: float) -> _Connection:
+        """The connection, ready for a call of *seconds*; a new one where there is none."""
+        db = self._db
+        if self.closed:
+            raise StoreError(f"the event store {self.place} was closed")
+        if db is not None and self._pid != os.getpid():
+            _abandoned.append(db)
+            db = None
+        if db is None or db.closed:
+            if db is not None and self._deep:
+                raise psycopg.OperationalError("the connection was lost in a transaction")
+            db = self._reconnect()
+        db.until = monotonic() + seconds
+        return db
+
+    def _reconnect(self) -> _Connection:
+        self._db = None
+        db = self._db = _connect(self.place, CONNECT)
+        self._pid = os.getpid()
+        self.connections += 1
+        db.add_notify_handler(self._heard)
+        settings = _SETTINGS.format(
+            bulk=int(BULK * 1000),
+            write=int(WRITE * 1000),
+            read_only="on" if self.read_only else "off",
+        )
+        db.execute(settings.encode(), prepare=False)
+        if self.listening:
+            db.execute(b"LISTEN loopguard")
+        if not self._opening:
+            self._opening = True
+            try:
+                store = self._opened(self)
+            except BaseException:
+                db.close()
+                raise
+            finally:
+                self._opening = False
+            if store != self._store:
+                self._store = store
+                self.generation += 1
+        return db
+
+    def _heard(self, _: object) -> None:
+        self.notified += 1
+
+    def open(self) -> None:
+        """Connect now. Raises ``StoreError``."""
+        with self.lock:
+            try:
+                self._fresh(CONNECT)
+            except psycopg.Error as error:
+                raise failed(self.place, error) from None
+
+    def listen(self) -> None:
+        """Hear of what others write."""
+        with self.lock:
+            if not self.listening:
+                self.write("LISTEN loopguard")
+                self.listening = True
+
+    def hear(self) -> None:
+        """Take in what the server has told meanwhile."""
+        with self.lock:
+            db = self._db
+            if db is None or db.closed or self._pid != os.getpid():
+                return
+            try:
+                db.pgconn.consume_input()
+                while notify := db.pgconn.notifies():
+                    self._heard(notify)
+            except psycopg.Error:
+                db.close()
+
+    def socket(self) -> int:
+        """The descriptor on which the server tells something; -1 where there is no connection."""
+        db = self._db
+        if db is None or db.closed or self._pid != os.getpid():
+            return -1
+        try:
+            return int(db.pgconn.socket)
+        except psycopg.Error:
+            return -1
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self.lock:
+            self.closed = True
+            db, self._db = self._db, None
+            if db is not None and self._pid == os.getpid():
+                db.close()
+
+
+class Lost(StoreError):
+    """The connection broke while something was written: it may or may not stand in the store."""
+
+
+class _Transaction:
+    __slots__ = ("_link", "_seconds")
+
+    def __init__(self, link: Link, seconds: float) -> None:
+        self._link = link
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._link.lock.acquire()
+        try:
+            self._link.begin(self._seconds)
+        except BaseException:
+            self._link.lock.release()
+            raise
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            self._link.end("COMMIT" if kind is None else "ROLLBACK", self._seconds)
+        finally:
+            self._link.lock.release()
+
+
+def _after_fork() -> None:
+    """In a child: a lock that another thread of the parent held would never be free."""
+    for known in _links:
+        link = known()
+        if link is not None:
+            link.lock = RLock()
+            link._deep = 0
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,93 @@
+"""Is the database an event store, and of which version; bringing an empty or older one up to date."""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.postgres.keeping import make_months
+from loopguard_core.store.postgres.link import BULK
+from loopguard_core.store.postgres.schema import STEPS, VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.store.postgres.link import Link
+
+#: "LpGd": what is locked while the tables are changed.
+_LOCK = 0x4C704764
+_THERE = """
+SELECT to_regclass('loopguard.meta') IS NOT NULL, to_regnamespace('loopguard') IS NOT NULL,
+  current_setting('server_encoding'), current_setting('server_version_num')::integer"""
+_META = "SELECT version, store FROM loopguard.meta"
+_FIRST = """
+CREATE SCHEMA IF NOT EXISTS loopguard;
+CREATE TABLE loopguard.meta (version integer NOT NULL, store text NOT NULL)"""
+_OLDEST_SERVER = 130_000
+
+
+def check(link: Link, *, create: bool) -> str:
+    """What names the store behind a new connection. *create* makes what is missing.
+
+    Raises ``StoreError`` where there is no store, or one that this version cannot use.
+    """
+    here, schema, encoding, server = link.rows(_THERE)[0]
+    place = link.place
+    if server < _OLDEST_SERVER:
+        raise StoreError(
+            f"{place} is PostgreSQL {server // 10_000}, which is too old; use 13 or later"
+        )
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the database {place} is kept in {encoding}; make one with ENCODING 'UTF8'"
+        )
+    if not here:
+        if not create:
+            raise StoreError(
+                f"there is no event store at {place}; the first agent or console makes it"
+                if not schema
+                else f"the schema loopguard at {place} is no event store; name another database"
+            )
+        migrate(link)
+    version, store = link.rows(_META)[0]
+    if version < VERSION and create:
+        migrate(link)
+    elif version != VERSION:
+        older, newer = ("store", "loopguard") if version < VERSION else ("loopguard", "store")
+        raise StoreError(
+            f"the event store {place} has schema version {version}, this loopguard knows {VERSION}: "
+            f"the {older} is older; "
+            + (
+                "open it once for writing, as the role that owns it"
+                if newer == "loopguard"
+                else "install a newer loopguard here"
+            )
+        )
+    return str(store)
+
+
+def migrate(link: Link) -> list[str]:
+    """Bring the store up to ``VERSION``; the names of the steps taken. One transaction in all.
+
+    Others that come at the same time wait for it under an advisory lock. Raises ``StoreError``.
+    """
+    with link.transaction(BULK):
+        link.rows("SELECT pg_advisory_xact_lock(%s)", (_LOCK,), BULK)
+        here, schema, *_ = link.rows(_THERE)[0]
+        if not here:
+            if schema and link.rows(
+                "SELECT 1 FROM pg_class WHERE relnamespace = 'loopguard'::regnamespace LIMIT 1"
+            ):
+                raise StoreError(
+                    f"the schema loopguard at {link.place} is no event store; name another database"
+                )
+            link.script(_FIRST)
+            link.write(
+                "INSERT INTO loopguard.meta (version, store) VALUES (0, %s)", (os.urandom(8).hex(),)
+            )
+        done = int(link.rows(_META)[0][0])
+        for _, script in STEPS[done:]:
+            link.script(script)
+        if done < VERSION:
+            link.write("UPDATE loopguard.meta SET version = %s", (VERSION,))
+        make_months(link)
+    return [name for name, _ in STEPS[done:]]

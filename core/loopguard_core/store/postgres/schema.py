@@ -1,0 +1,174 @@
+"""The tables of the PostgreSQL store, and the named steps that bring an older one up to date.
+
+``event`` is the log, ``payload`` holds what is long, once by content in each session. Both are partitioned
+by ``born``, the month (``202611``) in which the store first heard of the session: a session lies in one
+partition as a whole, so the keys that decide who was first hold although the log is partitioned by time, and
+a month whose sessions may all go is dropped as one table. Columns of ``event`` that a row takes from the row
+before it are those of the SQLite store, and ``bytes``: what the session weighs up to here.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.store.schema import START
+
+#: The schema in which all tables and views stand.
+SCHEMA = "loopguard"
+#: What holds for a request that waits for a human.
+WAITING = "opened IS NOT NULL AND resolved IS NULL"
+
+_TABLES = f"""
+CREATE TABLE loopguard.session (
+  session text COLLATE "C" PRIMARY KEY,
+  born integer NOT NULL
+);
+
+CREATE TABLE loopguard.event (
+  session text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  born integer NOT NULL,
+  ts double precision,
+  type text NOT NULL,
+  call text COLLATE "C",
+  request text COLLATE "C",
+  tool text,
+  tier smallint,
+  calls bigint NOT NULL,
+  worst smallint NOT NULL,
+  level smallint NOT NULL,
+  mark smallint,
+  ended boolean NOT NULL,
+  bytes bigint NOT NULL,
+  data text,
+  payload text,
+  large bytea,
+  at bigint NOT NULL,
+  PRIMARY KEY (session, seq, born)
+) PARTITION BY LIST (born);
+CREATE SEQUENCE loopguard.event_at OWNED BY loopguard.event.at;
+ALTER TABLE loopguard.event ALTER COLUMN at SET DEFAULT nextval('loopguard.event_at');
+CREATE UNIQUE INDEX event_call ON loopguard.event (session, call, type, born) WHERE call IS NOT NULL;
+CREATE INDEX event_mark ON loopguard.event (session, mark, seq) WHERE mark IS NOT NULL;
+CREATE TABLE loopguard.event_rest PARTITION OF loopguard.event DEFAULT;
+
+CREATE TABLE loopguard.payload (
+  session text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  born integer NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (session, digest, born)
+) PARTITION BY LIST (born);
+CREATE TABLE loopguard.payload_rest PARTITION OF loopguard.payload DEFAULT;
+
+CREATE TABLE loopguard.request (
+  request text COLLATE "C" PRIMARY KEY,
+  n bigint NOT NULL UNIQUE,
+  session text COLLATE "C" NOT NULL,
+  call text COLLATE "C",
+  opened bigint,
+  resolved bigint, resolved_in text COLLATE "C",
+  delivered bigint, delivered_in text COLLATE "C",
+  granted bigint, granted_in text COLLATE "C"
+);
+CREATE INDEX request_session ON loopguard.request (session, n);
+CREATE INDEX request_waiting ON loopguard.request (n) WHERE {WAITING};
+CREATE INDEX request_waits_in ON loopguard.request (session) WHERE {WAITING};
+
+CREATE TABLE loopguard.counter (name text PRIMARY KEY, n bigint NOT NULL);
+INSERT INTO loopguard.counter (name, n) VALUES ('request', 0);
+
+CREATE TABLE loopguard.console (
+  host text NOT NULL,
+  pid bigint NOT NULL,
+  started text NOT NULL,
+  ts double precision NOT NULL,
+  heard timestamptz NOT NULL,
+  PRIMARY KEY (host, pid)
+);
+
+CREATE FUNCTION loopguard.field(document text, VARIADIC path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
+BEGIN
+  RETURN document::json #>> path;
+EXCEPTION WHEN others THEN
+  -- what PostgreSQL's text cannot hold: NUL, half a surrogate pair
+  RETURN regexp_replace(document, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{{2}})', '\\\\ufffd', 'g')::json #>> path;
+END $body$;
+
+CREATE FUNCTION loopguard.shown(ts double precision) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $body$
+  SELECT to_char(to_timestamp(ts), 'YYYY-MM-DD HH24:MI:SS.MS')
+$body$;
+
+CREATE FUNCTION loopguard.cut(value text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
+  SELECT CASE WHEN length(value) > 160 THEN left(value, 160) || '…' ELSE value END
+$body$;
+
+CREATE FUNCTION loopguard.word(tier integer) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
+  SELECT CASE tier WHEN 0 THEN 'allow' WHEN 1 THEN 'warn' WHEN 2 THEN 'block' WHEN 3 THEN 'halt' END
+$body$;
+"""
+
+_PAYLOAD = """coalesce({0}.payload, (SELECT p.text FROM loopguard.payload AS p
+    WHERE p.session = {0}.session AND p.digest = {0}.large AND p.born = {0}.born))"""
+_ARGS = f"loopguard.field({_PAYLOAD.format('c')}, 'args')"
+_RESULT = f"loopguard.field({_PAYLOAD.format('e')}, 'result')"
+_CALLS = """
+FROM loopguard.event AS c LEFT JOIN loopguard.event AS e
+  ON e.session = c.session AND e.born = c.born AND e.call = c.call AND e.type = 'call_end'
+WHERE c.type = 'call_start'"""
+
+_VIEWS = f"""
+CREATE VIEW loopguard.calls AS
+SELECT c.session, c.calls AS number, loopguard.shown(c.ts) AS time, c.tool,
+  loopguard.cut({_ARGS}) AS args,
+  coalesce(loopguard.field(e.data, 'outcome'), 'pending') AS outcome,
+  loopguard.word(greatest(coalesce(c.tier, 0), coalesce(e.tier, 0))) AS tier,
+  loopguard.field(c.data, 'verdict', 'count')::bigint AS count,
+  coalesce(loopguard.field(e.data, 'verdict', 'reason'), loopguard.field(c.data, 'verdict', 'reason'))
+    AS reason,
+  loopguard.field(e.data, 'duration')::double precision AS seconds,
+  loopguard.cut({_RESULT}) AS result, c.call{_CALLS};
+
+CREATE VIEW loopguard.payloads AS
+SELECT c.session, c.calls AS number, c.tool, {_ARGS} AS args, {_RESULT} AS result, c.call{_CALLS};
+
+CREATE VIEW loopguard.events AS
+SELECT c.session, c.seq, loopguard.shown(c.ts) AS time, c.type, c.call, c.request, c.tool, c.data,
+  loopguard.cut({_PAYLOAD.format("c")}) AS payload
+FROM loopguard.event AS c;
+
+CREATE VIEW loopguard.sessions AS
+SELECT s.session, loopguard.field(b.data, 'agent') AS agent, loopguard.shown(f.ts) AS started,
+  loopguard.shown(l.ts) AS last, l.calls, loopguard.word(l.worst) AS worst,
+  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}) AS waiting,
+  l.ended, l.seq AS events, loopguard.field(b.data, 'cwd') AS cwd,
+  loopguard.field(b.data, 'host') AS host
+FROM loopguard.session AS s
+CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY seq DESC LIMIT 1) AS l
+CROSS JOIN LATERAL (SELECT ts FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY seq LIMIT 1) AS f
+LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.mark = {START} ORDER BY seq DESC LIMIT 1) AS b
+  ON true;
+
+CREATE VIEW loopguard.requests AS
+SELECT r.request, r.session, loopguard.shown(o.ts) AS opened, c.tool,
+  loopguard.field(o.data, 'tier') AS tier,
+  coalesce(loopguard.field(d.data, 'resolution'), 'pending') AS resolution,
+  loopguard.field(d.data, 'by') AS by, loopguard.field(d.data, 'note') AS note,
+  loopguard.shown(d.ts) AS resolved, r.delivered IS NOT NULL AS delivered,
+  loopguard.field({_PAYLOAD.format("c")}, 'args') AS args
+FROM loopguard.request AS r
+JOIN loopguard.event AS o ON o.session = r.session AND o.seq = r.opened
+LEFT JOIN loopguard.event AS d ON d.session = r.resolved_in AND d.seq = r.resolved
+LEFT JOIN loopguard.event AS c ON c.session = o.session AND c.born = o.born
+  AND c.call = r.call AND c.type = 'call_start';
+"""
+
+#: The steps in order; a store's version is the number of those it has seen.
+STEPS: tuple[tuple[str, str], ...] = (("the first tables", _TABLES + _VIEWS),)
+#: The schema that this version writes.
+VERSION = len(STEPS)

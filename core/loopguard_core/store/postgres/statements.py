@@ -1,0 +1,180 @@
+"""The statements of the PostgreSQL engine. Placeholders are named by the comment above each."""
+
+from __future__ import annotations
+
+from loopguard_core.store.postgres.schema import WAITING
+from loopguard_core.store.schema import CHANGE, STANDING, START, TURN
+
+# -- writing ---------------------------------------------------------------------------------------
+
+COLUMNS = """session, seq, born, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
+  bytes, data, payload, large"""
+_VALUES = """%s::text, %s::bigint, %s::integer, %s::double precision, %s::text, %s::text, %s::text,
+  %s::text, %s::smallint, %s::bigint, %s::smallint, %s::smallint, %s::smallint, %s::boolean,
+  %s::bigint, %s::text, %s::text, %s::bytea"""
+
+
+def _insert(first: bool, large: bool, told: bool) -> str:
+    """The statement that appends one row; it writes none where the place is taken or the row before is gone.
+
+    Parameters: the columns; the session and its ``born`` and, unless *first*, the number of the row before.
+    With *large*, before them all: session, digest, ``born`` and text of the payload. *told*: listeners hear.
+    """
+    row, before = ("session", "") if first else ("event", " AND seq = %s::bigint")
+    insert = f"""INSERT INTO loopguard.event ({COLUMNS})
+SELECT {_VALUES}
+WHERE EXISTS (SELECT 1 FROM loopguard.{row}
+  WHERE session = %s::text AND born = %s::integer{before})
+ON CONFLICT DO NOTHING"""
+    payload = """kept AS (INSERT INTO loopguard.payload (session, digest, born, text)
+  VALUES (%s::text, %s::bytea, %s::integer, %s::text) ON CONFLICT DO NOTHING)"""
+    if told:
+        kept = f"{payload}, " if large else ""
+        return f"""WITH {kept}written AS ({insert} RETURNING session)
+SELECT pg_notify('loopguard', left(session, 200)) FROM written"""
+    return f"WITH {payload} {insert}" if large else insert
+
+
+#: By: is it the first row, is the payload kept apart, do listeners hear of it.
+INSERT = {
+    (first, large, told): _insert(first, large, told)
+    for first in (False, True)
+    for large in (False, True)
+    for told in (False, True)
+}
+
+# session
+LATEST = """LEFT JOIN LATERAL (SELECT * FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY e.seq DESC LIMIT 1) AS l ON true"""
+TAIL = f"""
+SELECT s.born, l.seq, l.calls, l.worst, l.level, l.ended, l.bytes
+FROM loopguard.session AS s {LATEST} WHERE s.session = %s"""
+
+# session
+NEW_SESSION = """
+INSERT INTO loopguard.session (session, born)
+VALUES (%s, to_char(now() AT TIME ZONE 'UTC', 'YYYYMM')::integer) ON CONFLICT DO NOTHING"""
+
+_BORN = "born = (SELECT born FROM loopguard.session WHERE session = %s)"
+
+# session, session, call, type
+OF_CALL = f"""
+SELECT seq, tier FROM loopguard.event
+WHERE session = %s AND {_BORN} AND call = %s AND type = %s"""
+
+# session, session, call
+TOOL = f"""
+SELECT tool FROM loopguard.event
+WHERE session = %s AND {_BORN} AND call = %s AND type = 'call_start'"""
+
+# session, born, number
+WRITTEN = """
+SELECT type, ts, call, request, data, payload, large FROM loopguard.event
+WHERE session = %s AND born = %s AND seq = %s"""
+
+# -- requests --------------------------------------------------------------------------------------
+
+#: The type of an entry that exists once a request -> its column.
+REQUEST_COLUMNS = {
+    "request_opened": "opened",
+    "request_resolved": "resolved",
+    "request_delivered": "delivered",
+    "grant": "granted",
+}
+# request
+CLAIM = """
+SELECT opened, resolved, delivered, granted FROM loopguard.request WHERE request = %s FOR UPDATE"""
+# at least
+COUNT = "UPDATE loopguard.counter SET n = greatest(n + 1, %s) WHERE name = 'request' RETURNING n"
+# request, n, session
+NEW_REQUEST = """
+INSERT INTO loopguard.request (request, n, session) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"""
+# session, call, number, request
+OPEN = "UPDATE loopguard.request SET session = %s, call = %s, opened = %s WHERE request = %s"
+# number, session, request
+FILL = {
+    kind: f"UPDATE loopguard.request SET {column} = %s, {column}_in = %s WHERE request = %s"
+    for kind, column in REQUEST_COLUMNS.items()
+    if kind != "request_opened"
+}
+
+_PAYLOAD = """coalesce({0}.payload, (SELECT p.text FROM loopguard.payload AS p
+    WHERE p.session = {0}.session AND p.digest = {0}.large AND p.born = {0}.born))"""
+_START = f"""LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.mark = {START}
+  ORDER BY e.seq DESC LIMIT 1) AS b ON true"""
+REQUESTS = f"""
+SELECT r.request, r.session, r.opened, r.resolved IS NOT NULL, r.delivered IS NOT NULL,
+  o.ts, o.data, {_PAYLOAD.format("o")}, d.ts, d.data, {_PAYLOAD.format("d")},
+  c.tool, c.data, {_PAYLOAD.format("c")}, b.data
+FROM loopguard.request AS r
+JOIN loopguard.session AS s ON s.session = r.session
+JOIN loopguard.event AS o ON o.session = s.session AND o.born = s.born AND o.seq = r.opened
+LEFT JOIN loopguard.session AS a ON a.session = r.resolved_in
+LEFT JOIN loopguard.event AS d ON d.session = a.session AND d.born = a.born AND d.seq = r.resolved
+LEFT JOIN loopguard.event AS c ON c.session = s.session AND c.born = s.born AND c.call = r.call
+  AND c.type = 'call_start'
+{_START}"""
+#: The condition of what waits.
+WAITS = f"r.{WAITING.replace('AND ', 'AND r.')}"
+
+# -- reading ---------------------------------------------------------------------------------------
+
+LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
+FULL = f"{LEAN}, {_PAYLOAD.format('e')}"
+
+
+def _read(columns: str) -> str:
+    """Parameters: session, session, the number before, how many (NULL for all)."""
+    return f"""
+SELECT {columns} FROM loopguard.event AS e
+WHERE e.session = %s AND e.{_BORN} AND e.seq > %s ORDER BY e.seq LIMIT %s::bigint"""
+
+
+READ = {True: _read(FULL), False: _read(LEAN)}
+
+# session, session
+LAST = f"""
+SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} ORDER BY seq DESC LIMIT 1"""
+
+# session, session, before
+LAST_TURN = f"""
+SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} AND mark = {TURN} AND seq < %s
+ORDER BY seq DESC LIMIT 1"""
+
+# session, session, up to
+HOLDING = f"""
+SELECT {LEAN} FROM loopguard.event AS e
+WHERE e.session = %s AND e.{_BORN} AND e.mark IN ({START}, {STANDING}) AND e.seq <= %s ORDER BY e.seq"""
+
+# session, session, number
+NEXT_CHANGE = {
+    back: f"""
+SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} AND mark = {CHANGE}
+AND seq {"<" if back else ">"} %s ORDER BY seq {"DESC" if back else ""} LIMIT 1"""
+    for back in (False, True)
+}
+
+SESSIONS = f"""
+SELECT s.session, l.seq, l.ts, l.calls, l.worst, l.ended, f.ts,
+  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}), b.data
+FROM loopguard.session AS s {LATEST}
+LEFT JOIN LATERAL (SELECT e.ts, e.at FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY e.seq LIMIT 1) AS f ON true
+{_START}
+WHERE l.seq IS NOT NULL"""
+
+# -- between processes -----------------------------------------------------------------------------
+
+# host, pid, started, ts
+BEAT = """
+INSERT INTO loopguard.console (host, pid, started, ts, heard)
+VALUES (%s, %s, %s, %s, clock_timestamp())
+ON CONFLICT (host, pid) DO UPDATE SET started = excluded.started, ts = excluded.ts,
+  heard = excluded.heard"""
+# host, not older than, seconds
+ATTACHED = """
+SELECT host, pid, started FROM loopguard.console
+WHERE CASE WHEN host = %s THEN ts > %s
+  ELSE heard > clock_timestamp() - make_interval(secs => %s::double precision) END ORDER BY host, pid"""
+VERSION = "SELECT last_value FROM loopguard.event_at"

@@ -1,0 +1,187 @@
+"""Appending: one statement that names its place in the session, and finds out itself whether it is free.
+
+Who appended last knows the row before, so an agent's append is one plain insert. Where somebody else wrote
+meanwhile it writes nothing; the last row is read then, and the insert made again, unless the caller expects
+another state.
+"""
+
+from __future__ import annotations
+
+from random import random
+from time import monotonic, sleep
+
+from loopguard_core.store import rows
+from loopguard_core.store.contract import STANDING, Stale, StoreError, Taken
+from loopguard_core.store.postgres import statements as sql
+from loopguard_core.store.postgres.link import WRITE, Lost
+from loopguard_core.store.postgres.tail import Tail, find_or_make
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.store.postgres.link import Link
+    from loopguard_core.store.rows import Row
+
+#: Types of which who waits or looks on hears at once; of others a slow look tells.
+TOLD = frozenset({*STANDING, *rows.OF_REQUEST, "reset", "session_end"})
+_TAILS = 64
+_PAUSE = 0.004
+
+
+class Collision(Exception):
+    """Somebody else took the place, or the request, at this very moment: nothing was written."""
+
+
+class Writer:
+    """Appends to the sessions of one store. Its caller holds the lock of *link*."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._tails: dict[str, Tail] = {}
+        self._generation = 0
+
+    def append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        """The number of the new row. Raises ``Stale``, ``Taken``, ``StoreError``."""
+        until = monotonic() + WRITE
+        while True:
+            try:
+                return self._append(session, expect, event, row)
+            except Collision:
+                if monotonic() > until:
+                    raise self._crowded(session) from None
+                sleep(random() * _PAUSE)
+
+    def _append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        tail = self._own(session)
+        if tail is None or (expect is not None and expect != tail.seq):
+            tail = find_or_make(self._link, session)
+            if expect is not None and expect != tail.seq:
+                self.keep(tail)
+                raise Stale
+        if not self.put(tail, event, row):
+            self._refused(session, expect, event.type, row)
+        self.keep(tail)
+        return tail.seq
+
+    def put(self, tail: Tail, event: Event, row: Row) -> bool:
+        """Insert the row after *tail*, which moves on to it. False where nothing was written."""
+        before = tail.seq
+        large = row.digest is not None and row.digest not in tail.known
+        columns = tail.next(self._link, event, row)
+        place: tuple[Any, ...] = (tail.session, tail.born)
+        values = (*columns, *place, *((before,) if before else ()))
+        if large:
+            values = (tail.session, row.digest, tail.born, row.payload, *values)
+        statement = sql.INSERT[not before, large, event.type in TOLD]
+        try:
+            written = self._link.write(statement, values) > 0
+        except Lost:
+            if self._link.in_transaction:
+                raise
+            written = self._stands(tail, columns)
+            if not written:
+                raise Collision from None
+        if written and row.digest is not None:
+            tail.keep(row.digest)
+        return written
+
+    def _stands(self, tail: Tail, columns: tuple[Any, ...]) -> bool:
+        """Whether a row of which no answer came stands in the store. Raises ``StoreError`` where it is away."""
+        found = self._link.rows(sql.WRITTEN, (tail.session, tail.born, tail.seq))
+        ours = (columns[4], columns[3], columns[5], columns[6], *columns[15:])
+        return bool(found) and tuple(found[0]) == ours
+
+    def _refused(self, session: str, expect: int | None, kind: str, row: Row) -> None:
+        """Nothing was written: why. Raises ``Stale``, ``Taken`` or ``Collision``."""
+        if expect is not None:
+            tail = find_or_make(self._link, session)
+            if tail.seq != expect:
+                raise Stale
+        if row.call is not None:
+            found = self._link.rows(sql.OF_CALL, (session, session, row.call, kind))
+            if found:
+                raise Taken(int(found[0][0]))
+        raise Collision
+
+    def append_once(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        """The same for an entry that exists once a request; a request without a name is given one."""
+        until = monotonic() + WRITE
+        link, named = self._link, row.request
+        while True:
+            row.request = named
+            tail: list[Tail] = []
+            try:
+                with link.transaction():
+                    tail.append(self._once(session, expect, event, row))
+            except (Collision, Lost) as error:
+                if link.in_transaction:
+                    raise  # the outermost begins anew
+                if isinstance(error, Lost) and tail and self._holds(tail[0], event, row):
+                    return tail[0].seq
+                if monotonic() > until:
+                    raise (error if isinstance(error, Lost) else self._crowded(session)) from None
+                sleep(random() * _PAUSE)
+            else:
+                self.keep(tail[0])
+                return tail[0].seq
+
+    def _once(self, session: str, expect: int | None, event: Event, row: Row) -> Tail:
+        link, kind = self._link, event.type
+        self._tails.pop(session, None)
+        tail = find_or_make(link, session)
+        if expect is not None and expect != tail.seq:
+            raise Stale
+        known: list[tuple[Any, ...]] = []
+        if row.request is not None:
+            known = link.rows(sql.CLAIM, (row.request,))
+            there = known[0][tuple(sql.REQUEST_COLUMNS).index(kind)] if known else None
+            if there is not None:
+                raise Taken(int(there))
+        if not known:
+            least = rows.request_number(row.request or "", 0)
+            number = int(link.returning(sql.COUNT, (least,))[0][0])
+            row.request = row.request or f"R{number}"
+            if not link.write(sql.NEW_REQUEST, (row.request, number, session)):
+                raise Collision
+        if kind == "request_opened":
+            call = rows.narrow(event.text("call"))
+            link.write(sql.OPEN, (session, call, tail.seq + 1, row.request))
+        else:
+            link.write(sql.FILL[kind], (tail.seq + 1, session, row.request))
+        if not self.put(tail, event, row):
+            raise Collision
+        return tail
+
+    def _holds(self, tail: Tail, event: Event, row: Row) -> bool:
+        """Whether a transaction of which no answer came was committed."""
+        found = self._link.rows(sql.CLAIM, (row.request,))
+        number = found[0][tuple(sql.REQUEST_COLUMNS).index(event.type)] if found else None
+        if number != tail.seq:
+            return False
+        there = self._link.rows(sql.WRITTEN, (tail.session, tail.born, tail.seq))
+        return bool(there) and (there[0][0], there[0][4]) == (event.type, row.data)
+
+    def _own(self, session: str) -> Tail | None:
+        """The tail that this process left, taken out until it is right again."""
+        if self._generation != self._link.generation:
+            self._generation = self._link.generation
+            self._tails.clear()
+        return self._tails.pop(session, None)
+
+    def keep(self, tail: Tail) -> None:
+        """Go on from *tail* at the next append to its session."""
+        if len(self._tails) >= _TAILS:
+            del self._tails[next(iter(self._tails))]
+        self._tails[tail.session] = tail
+
+    def forget(self, session: str) -> None:
+        """Know nothing of *session*."""
+        self._tails.pop(session, None)
+
+    def _crowded(self, session: str) -> StoreError:
+        return StoreError(
+            f"the event store {self._link.place} had no free moment for the session {session[:60]!r}: "
+            "too many write to it at once; try again"
+        )
