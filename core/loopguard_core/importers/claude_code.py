@@ -18,6 +18,7 @@ from loopguard_core.importers.base import (
     text_of,
     when,
 )
+from loopguard_core.importers.beside import subagent_files
 from loopguard_core.importers.claude_outcomes import (
     BOOKKEEPING,
     HOOK_TIERS,
@@ -54,13 +55,15 @@ class ClaudeCode(Importer):
     def sniff(self, head: Head) -> float:
         if head.kind == "sqlite" or head.kind == "zip":
             return 0.0
-        for record in head.objects:
+        for record in map(obj, (r for value in head.records for r in _records(value)[:20])):
             kind = record.get("type")
             if "timestamp" in record and "payload" in record:
                 return 0.0
             if kind in ("user", "assistant") and isinstance(record.get("message"), dict):
                 if _OWN & record.keys() or "session_id" in record:
                     return 0.95
+                if record["message"].get("role") == kind:
+                    return 0.8
             elif kind == "system" and "session_id" in record and "subtype" in record:
                 return 0.9
             elif isinstance(kind, str) and "sessionId" in record and "payload" not in record:
@@ -70,36 +73,22 @@ class ClaudeCode(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        reader = _Reader(report, _sidecar(source.path))
-        yield from reader.read(source)
+        reader = _Reader(report, source.name_session(), _sidecar(source.path))
+        yield from reader.read(source, report)
+        for path in subagent_files(source.path, reader.session):
+            yield from reader.read_beside(path)
         yield from reader.finish()
-        for path in _subagent_files(source.path):
-            yield from _read_beside(path, reader.session, report)
 
 
 def _looks_like_claude(record: dict[str, Any]) -> bool:
     return bool({"leafUuid", "messageId", "snapshot"} & record.keys())
 
 
-def _subagent_files(path: Path | None) -> list[Path]:
-    if path is None:
-        return []
-    return sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl"))
-
-
-def _read_beside(path: Path, parent: str, report: Report) -> Iterator[Event]:
-    try:
-        source = Source.open(path)
-    except Unreadable as error:
-        report.note(f"a subagent's transcript was skipped: {error}")
-        return
-    beside = type(report)(str(path))
-    reader = _Reader(beside, _sidecar(path), parent)
-    yield from reader.read(source)
-    yield from reader.finish()
-    source.close()
-    for text in beside.lines_for_people():
-        report.note(f"{path.name}: {text}")
+def _records(value: object) -> list[Any]:
+    """The records in a line, or in a document that holds a whole session (a web session's download)."""
+    if isinstance(value, list):
+        return value
+    return array(obj(value).get("loglines")) or [value]
 
 
 def _sidecar(path: Path | None) -> dict[str, Any]:
@@ -115,29 +104,46 @@ def _sidecar(path: Path | None) -> dict[str, Any]:
 class _Reader:
     """Reads the records of one file into the main session and its subagents."""
 
-    def __init__(self, report: Report, meta: dict[str, Any], parent: str = "") -> None:
+    def __init__(self, report: Report, fallback: str, meta: dict[str, Any]) -> None:
         self.report = report
-        self.session = parent
+        self.session = ""
+        self._fallback = fallback
         self._meta = meta
+        self._callers: dict[str, str] = {}
         self._seen = Recent()
         self._tracks: dict[str, Track] = {}
         self._roots: dict[str, str] = {}
         self._hooks: dict[str, dict[str, Any]] = {}
         self._prompts: set[str] = set()
 
-    def read(self, source: Source) -> Iterator[Event]:
-        for number, record in source.records(self.report):
-            kind = record.get("type") if isinstance(record, dict) else type(record).__name__
-            handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
-            if handler is None:
-                if (
+    def read(self, source: Source, report: Report) -> Iterator[Event]:
+        for number, value in source.records(report):
+            records = (value,) if isinstance(value, dict) and "type" in value else _records(value)
+            for record in records:
+                kind = record.get("type") if isinstance(record, dict) else type(record).__name__
+                handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
+                if handler is not None:
+                    yield from handler(self, record)
+                elif (
                     not isinstance(record, dict)
                     or not isinstance(kind, str)
                     or kind not in BOOKKEEPING
                 ):
-                    self.report.skip(kind, number)
-                continue
-            yield from handler(self, record)
+                    report.skip(kind, number)
+
+    def read_beside(self, path: Path) -> Iterator[Event]:
+        """A subagent's transcript; what progress records told of it already is told once."""
+        try:
+            source = Source.open(path)
+        except Unreadable as error:
+            self.report.note(f"a subagent's transcript was skipped: {error}")
+            return
+        self._meta = _sidecar(path)
+        beside = type(self.report)(str(path))
+        yield from self.read(source, beside)
+        source.close()
+        for text in beside.lines_for_people():
+            self.report.note(f"{path.name}: {text}")
 
     def finish(self) -> Iterator[Event]:
         """The end of the file."""
@@ -151,9 +157,8 @@ class _Reader:
     ) -> tuple[Track, list[Event]]:
         """The track of *agent* (empty: the main session) and what has to be said before its first record."""
         if not self.session:
-            self.session = (
-                string(record.get("sessionId") or record.get("session_id")) or "claude-code"
-            )
+            named = string(record.get("sessionId") or record.get("session_id"))
+            self.session = named or self._fallback
         track = self._tracks.get(agent)
         if track is not None:
             return track, []
@@ -171,7 +176,8 @@ class _Reader:
         if agent:
             about["parent"] = self.session
             about["part"] = agent
-            about["parent_call"] = parent_call or string(self._meta.get("toolUseId"))
+            caller = parent_call or string(self._meta.get("toolUseId"))
+            about["parent_call"] = caller or self._callers.get(agent, "")
             about["name"] = string(self._meta.get("agentType"))
         before += track.start(when(record.get("timestamp")), **about)
         return track, before
@@ -283,7 +289,10 @@ class _Reader:
             verdict = hook_verdict("block", text_of(result))
         if verdict:
             more["verdict"] = verdict
-        duration = obj(record.get("toolUseResult")).get("durationMs")
+        told = obj(record.get("toolUseResult"))
+        if agent := string(told.get("agentId")):
+            self._callers[agent] = call
+        duration = told.get("durationMs")
         if isinstance(duration, (int, float)) and not isinstance(duration, bool):
             more["duration"] = duration / 1000
         yield from track.end(call, outcome, result=result, ts=ts, **more)

@@ -8,6 +8,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from loopguard_core.importers.base import Closed, Recording, Report, Unreadable
+from loopguard_core.importers.beside import Families
 from loopguard_core.importers.detect import detect
 from loopguard_core.importers.folder import event_files
 from loopguard_core.importers.source import Source
@@ -116,7 +117,8 @@ def find_files(path: str | PathLike[str]) -> list[Path] | None:
             raise Unreadable(f"{text}: no file matches")
     else:
         return None
-    return sorted(p for p in found if not _read_with_another(p))
+    families = Families()
+    return sorted(p for p in found if not families.is_child(p))
 
 
 def _below(folder: Path) -> list[Path]:
@@ -133,12 +135,6 @@ def _whole_folders(files: list[Path]) -> list[Path]:
     """*files*, and a folder for the events in it."""
     folders = {f for f in {p.parent for p in files} if event_files(f)}
     return [*folders, *(p for p in files if p.parent not in folders)]
-
-
-def _read_with_another(path: Path) -> bool:
-    if path.name.endswith(".meta.json") and path.name.startswith("agent-"):
-        return True
-    return path.parent.name == "subagents" and path.parent.parent.with_suffix(".jsonl").is_file()
 
 
 def _of_stream(stream: Stream, skipped: list[str] | None) -> Iterator[Recording]:

@@ -1,0 +1,58 @@
+"""Transcripts of Claude Code's subagents that lie beside their parent's and are read with it.
+
+Since 2.1 they lie in ``<session>/subagents``; before that in the parent's own folder, where only the
+session id in their records says whose they are.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+_OPENING = 65_536
+
+
+def session_in(path: Path) -> str:
+    """The session id that a transcript's first records name; empty where none does."""
+    try:
+        with path.open("rb") as file:
+            found = _SESSION.search(file.read(_OPENING))
+    except OSError:
+        return ""
+    return found[1].decode("utf-8", "replace") if found else ""
+
+
+def subagent_files(path: Path | None, session: str) -> list[Path]:
+    """The transcripts of the subagents of *session*, whose own is *path*."""
+    if path is None or path.name.startswith("agent-"):
+        return []
+    below = sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl"))
+    same = (p for p in sorted(path.parent.glob("agent-*.jsonl")) if session_in(p) == session)
+    return [*below, *same]
+
+
+class Families:
+    """Which files of a folder are read together with another one. Looks into each at most once."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Path, set[str]] = {}
+
+    def is_child(self, path: Path) -> bool:
+        """True where *path* belongs to a transcript that lies beside it."""
+        if not path.name.startswith("agent-"):
+            return False
+        if path.name.endswith(".meta.json"):
+            return True
+        folder = path.parent
+        if folder.name == "subagents" and folder.parent.with_suffix(".jsonl").is_file():
+            return True
+        return path.suffix == ".jsonl" and session_in(path) in self._sessions(folder)
+
+    def _sessions(self, folder: Path) -> set[str]:
+        """The sessions of the transcripts in *folder* that are no subagents'."""
+        known = self._parents.get(folder)
+        if known is None:
+            own = (p for p in folder.glob("*.jsonl") if not p.name.startswith("agent-"))
+            known = self._parents[folder] = {session_in(p) for p in own} - {""}
+        return known
