@@ -11,7 +11,7 @@ from _thread import RLock
 from _weakref import ref
 from time import perf_counter_ns, sleep
 
-from loopguard_core.store import connecting
+from loopguard_core.store import connecting, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
 from loopguard_core.store.paths import file_id, logs, remove_logs
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
     Parameters = Sequence[Any] | Mapping[str, Any]
 
-#: The longest that a busy store is waited for, in seconds; and after it has once been too long.
+#: How long a busy store is waited for in which nobody writes, in seconds; and after it has once been too long.
 PATIENCE = 0.8
 IMPATIENCE = 0.05
+#: Nanoseconds beyond that, while others do write: on a machine that is overloaded, turns come late.
+_LONGEST = 2_000_000_000
 #: Bytes of WAL above which whoever has the time writes it back; and above which a process that ends at
 #: once does, since the next one to open the file has to read what it left.
 WAL_SIZE = 4_000_000
@@ -38,9 +40,6 @@ _LOOK = 50_000_000
 #: writes it looks.
 WAL_BOUND = 16_000_000
 _LOOK_AFTER = 0x7F
-#: Milliseconds that a checkpoint waits for writers and readers to step aside.
-_STEP_ASIDE = 150
-
 _links: list[ref[Link]] = []
 
 
@@ -177,30 +176,41 @@ class Link:
     def _run_again(
         self, db: sqlite3.Connection, sql: str, parameters: Parameters, error: sqlite3.Error
     ) -> sqlite3.Cursor:
-        """Try a busy store again for a while, at moments that other waiters do not share."""
+        """Try a busy store again for a while, in line with others who found it busy."""
         if isinstance(error, sqlite3.ProgrammingError) and not _is_open(db):
             # An interpreter that ends closes connections that somebody still needs.
             self._drop()
             self._open()
             return self._run(sql, parameters)
-        until = perf_counter_ns() + int(self._patience * 1e9)
-        while True:
-            now = perf_counter_ns()
-            if code_of(error) not in BUSY or db.in_transaction:
-                raise self._failed(error) from None
-            if now >= until:
-                self._patience = IMPATIENCE
-                raise self._failed(error) from None
-            sleep(0.0003 + (now // 64 % 64) * 0.00005)
-            try:
-                cursor = db.execute(sql, parameters)
-            except sqlite3.IntegrityError:
-                raise
-            except sqlite3.Error as again:
-                error = again
-            else:
-                self._patience = PATIENCE
-                return cursor
+        if code_of(error) not in BUSY or db.in_transaction:
+            raise self._failed(error) from None
+        from loopguard_core.store.queueing import Line  # only where many write
+
+        patience = int(self._patience * 1e9)
+        until = perf_counter_ns() + patience
+        longest = until + _LONGEST
+        line = Line(self.path)
+        try:
+            while True:
+                line.wait()
+                try:
+                    cursor = db.execute(sql, parameters)
+                except sqlite3.IntegrityError:
+                    raise
+                except sqlite3.Error as again:
+                    if code_of(again) not in BUSY:
+                        raise self._failed(again) from None
+                    now = perf_counter_ns()
+                    if now >= longest or (now >= until and not line.moves()):
+                        self._patience = IMPATIENCE
+                        raise self._failed(again) from None
+                    if now >= until:
+                        until = now + patience
+                else:
+                    self._patience = PATIENCE
+                    return cursor
+        finally:
+            line.leave()
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
@@ -271,28 +281,20 @@ class Link:
         self._pid = os.getpid()
         self._db = db
 
-    def tidy(self, size: int = WAL_SIZE) -> None:
-        """Write a WAL above *size* bytes back into the file and cut it, if nobody is in the way.
+    def tidy(self, size: int = WAL_SIZE, *, cut: bool = False) -> None:
+        """Write a WAL of which more than *size* bytes are in use back into the file, if nobody is in the way.
 
-        It holds the write lock meanwhile: SQLite's own checkpoints run beside writers, so under steady
-        writing they never come to the end of the log, and it grows for ever. Readers hold nothing between
-        their reads, so a checkpoint that fails now works a moment later.
+        *cut*: so that nothing of it is left to read. Readers hold nothing between their reads, so what fails
+        now works a moment later.
         """
         with self.lock:
             try:
-                if not self.read_only and os.stat(f"{self.path}-wal").st_size > size:
+                if not self.read_only and log.exceeds(self.path, size):
                     self._fresh()
                     if self._db is not None and not self._db.in_transaction:
-                        self._write_back(self._db)
+                        log.write_back(self._db, self.path, cut=cut)
             except (sqlite3.Error, OSError, StoreError):
                 pass  # somebody is in the way: later
-
-    def _write_back(self, db: sqlite3.Connection) -> None:
-        db.execute(f"PRAGMA busy_timeout = {_STEP_ASIDE}")
-        try:
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            db.execute("PRAGMA busy_timeout = 0")
 
     # -- letting go ------------------------------------------------------------------------------
 
@@ -309,7 +311,7 @@ class Link:
 
     def leave(self) -> None:
         """Let go without closing: the last one to close a file would have to write back its WAL."""
-        self.tidy(LEFT_BEHIND)
+        self.tidy(LEFT_BEHIND, cut=True)
         with self.lock:
             self.closed = True
 
@@ -317,7 +319,7 @@ class Link:
         """Let go for good."""
         with self.lock:
             if not self.closed:
-                self.tidy()
+                self.tidy(cut=True)
             self.closed = True
             self._drop()
 

@@ -342,7 +342,7 @@ class SqliteStore(Store):
             "INSERT OR REPLACE INTO console (pid, started, ts) VALUES (?, ?, ?)",
             (pid, started(pid), ts),
         )
-        self._link.tidy()
+        self._link.tidy(cut=True)
 
     def attached(self, now: float) -> list[int]:
         found = self._link.rows(
@@ -363,7 +363,7 @@ class SqliteStore(Store):
         return forgetting.size(self._link, None if session is None else rows.column(session))
 
     def tidy(self) -> None:
-        self._link.tidy()
+        self._link.tidy(cut=True)
 
     def leave(self) -> None:
         self._link.leave()

@@ -1,0 +1,80 @@
+"""A line for those who found a store busy, so that none of them waits much longer than another.
+
+SQLite has no line: whoever looks at the right moment writes next, and of many who look now and then one may
+never be lucky. Here the one at the head looks often, the others seldom. The line is a lock that the system
+lets go when its owner dies; it protects nothing, and a store without it is only less fair.
+"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter_ns, sleep
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # a system without it
+    flock = None  # type: ignore[assignment]
+
+#: Nanoseconds after which one who stands in line looks at the store all the same: the head may be asleep.
+_OVERLOOKED = 20_000_000
+
+
+class Line:
+    """A place in the line before the store at *path*. Call ``wait`` before each look, ``leave`` at last."""
+
+    __slots__ = ("_file", "_first", "_looked", "_path", "_written")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._written = _written(path)
+        self._first = False
+        self._looked = perf_counter_ns()
+        self._file = -1
+        if flock is not None:
+            try:  # SQLite itself locks the other two files only
+                self._file = os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                pass
+
+    def wait(self) -> None:
+        """Sleep until it is worth looking: a moment at the head, else until it is our turn or long ago."""
+        while True:
+            moment = perf_counter_ns() // 64 % 64  # one that other waiters do not share
+            sleep(0.0002 + moment * (0.000002 if self._first else 0.00003))
+            now = perf_counter_ns()
+            if self._heads() or now - self._looked > _OVERLOOKED:
+                self._looked = now
+                return
+
+    def _heads(self) -> bool:
+        if not self._first:
+            self._first = self._file < 0
+            if not self._first:
+                try:
+                    flock(self._file, LOCK_EX | LOCK_NB)
+                    self._first = True
+                except OSError:
+                    pass
+        return self._first
+
+    def moves(self) -> bool:
+        """True where somebody wrote since the last time: the store is not stuck, it is only wanted."""
+        before, self._written = self._written, _written(self._path)
+        return self._written != before
+
+    def leave(self) -> None:
+        """Let the next one look."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _written(path: str) -> list[int]:
+    """When the files of a store were last written to."""
+    found = []
+    for name in (path, f"{path}-wal"):
+        try:
+            found.append(os.stat(name).st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return found

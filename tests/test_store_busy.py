@@ -1,0 +1,122 @@
+"""A store that many want at once: everybody's turn comes, and nobody who is asleep keeps the others waiting."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loopguard_core.events import Event
+from loopguard_core.store import log
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
+from loopguard_core.store.queueing import Line
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A store with an event in it."""
+    found = tmp_path / "events.db"
+    store = open_store(str(found))
+    store.append(Event("note", "s"))
+    yield found
+    store.close()
+
+
+def log_of(place: Path) -> Path:
+    return place.with_name(f"{place.name}-wal")
+
+
+def locked(place: Path) -> sqlite3.Connection:
+    """Somebody who holds the write lock."""
+    stranger = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    stranger.execute("BEGIN IMMEDIATE")
+    return stranger
+
+
+def test_a_busy_store_is_written_to_as_soon_as_it_is_free(place: Path) -> None:
+    stranger, store = locked(place), open_store(str(place))
+    timer = threading.Timer(0.1, stranger.execute, ("COMMIT",))
+    timer.start()
+    assert store.append(Event("note", "s")) == 2
+    timer.join()
+    store.close()
+    stranger.close()
+
+
+def test_a_head_of_the_line_that_sleeps_keeps_nobody_waiting(place: Path) -> None:
+    stranger, store = locked(place), open_store(str(place))
+    with log_of(place).open("rb") as sleeper:
+        fcntl.flock(sleeper, fcntl.LOCK_EX)
+        timer = threading.Timer(0.1, stranger.execute, ("COMMIT",))
+        timer.start()
+        assert store.append(Event("note", "s")) == 2
+        timer.join()
+    store.close()
+    stranger.close()
+
+
+def test_a_store_that_stays_busy_is_given_up_and_the_line_left(place: Path) -> None:
+    stranger, store = locked(place), open_store(str(place))
+    with pytest.raises(StoreError, match="is locked by another process"):
+        store.append(Event("note", "s"))
+    with log_of(place).open("rb") as next_one:
+        fcntl.flock(next_one, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    stranger.execute("COMMIT")
+    assert store.append(Event("note", "s")) == 2
+    store.close()
+    stranger.close()
+
+
+def test_the_head_looks_often_and_the_next_follows_when_it_leaves(place: Path) -> None:
+    first, second = Line(str(place)), Line(str(place))
+    first.wait()
+    with log_of(place).open("rb") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    first.leave()
+    second.wait()
+    with log_of(place).open("rb") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    second.leave()
+
+
+def test_a_log_that_was_written_back_counts_as_short_once_it_is_overwritten(place: Path) -> None:
+    store, path = open_store(str(place)), str(place)
+    for n in range(30):
+        store.append(Event("note", "s", data={"text": f"{n} " + "x" * 9_000}))
+    assert log.exceeds(path, 100_000)
+    assert not log.exceeds(path, 100_000_000)
+    size = log_of(place).stat().st_size
+    with sqlite3.connect(place, isolation_level=None) as db:
+        log.write_back(db, path, cut=False)
+    store.append(Event("note", "s"))
+    assert not log.exceeds(path, 100_000)
+    assert log_of(place).stat().st_size == size, "the place is kept, to be overwritten"
+    with sqlite3.connect(place, isolation_level=None) as db:
+        log.write_back(db, path, cut=True)
+    assert log_of(place).stat().st_size == 0
+    assert [e.seq for e in store.read("s")] == list(range(1, 33))
+    store.close()
+
+
+def test_writers_who_are_in_each_others_way_all_get_through(place: Path) -> None:
+    stores = [open_store(str(place)) for _ in range(6)]
+
+    def work(n: int) -> None:
+        for i in range(40):
+            stores[n].append(Event("note", "s", data={"text": f"{n} {i}"}))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(len(stores))]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 60
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    assert [e.seq for e in stores[0].read("s")] == list(range(1, 242))
+    for store in stores:
+        store.close()
