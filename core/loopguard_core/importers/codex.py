@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from loopguard_core.importers.base import Importer, array, obj, result_of, string, text_of, when
 from loopguard_core.importers.codex_outcomes import from_hook, judge
+from loopguard_core.importers.codex_stream import Stream, prints
 from loopguard_core.importers.reading import arguments, foreign, whole
 from loopguard_core.importers.track import Track
 from loopguard_core.importers.usage import tokens
@@ -35,6 +36,7 @@ _ENVELOPES = frozenset(
     ]
 )
 _QUIET = frozenset({"reasoning", "other", "ghost_snapshot", "compaction", "compaction_summary"})
+_TOOLS = {"local_shell_call": "shell"}
 _CONTEXT = ("<", "# AGENTS.md", "# Context from my IDE")
 
 
@@ -50,6 +52,8 @@ class Codex(Importer):
             return 0.8
         sure = 0.0
         for record in head.objects:
+            if prints(record):
+                return 0.9
             if string(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict):
                 return 0.95
             if (
@@ -64,7 +68,9 @@ class Codex(Importer):
         return sure
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        reader = _Reader(report, source.name_session())
+        printed = any(map(prints, source.head.objects))
+        fallback = source.name_session()
+        reader = Stream(report, fallback) if printed else _Reader(report, fallback)
         records = source.records(report)
         if whole_session := obj(source.head.document if source.head.kind == "document" else None):
             items = [whole_session.get("session"), *array(whole_session.get("items"))]
@@ -89,6 +95,8 @@ class _Reader:
         self._response = 0
         self._responding = False
         self._turn_open = False
+        self._announced = False
+        self._hosted: set[str] = set()
         self._said: dict[str, str] = {}
         self._prompt = ""
         self._hints: dict[str, str] = {}
@@ -162,7 +170,7 @@ class _Reader:
 
     def _item(self, item: dict[str, Any], stamp: object, number: int) -> list[Event]:
         kind = string(item.get("type"))
-        if kind.endswith("_call_output"):
+        if kind.endswith("_output"):
             self._responding = False
             return self._output(item, when(stamp))
         if kind.endswith("_call"):
@@ -178,10 +186,10 @@ class _Reader:
         if not self._responding:
             self._responding = True
             self._response += 1
-        tool = string(item.get("name")) or {"local_shell_call": "shell"}.get(
+        tool = string(item.get("name") or item.get("tool")) or _TOOLS.get(
             kind, kind.removesuffix("_call")
         )
-        if namespace := string(item.get("namespace")):
+        if namespace := string(item.get("namespace") or item.get("server")):
             tool = f"{namespace}.{tool}"
         args = item.get("arguments", item.get("input", item.get("action")))
         call = string(item.get("call_id"))
@@ -193,6 +201,8 @@ class _Reader:
             message=f"response-{self._response}",
             ts=ts,
         )
+        if kind == "mcp_tool_call":
+            self._hosted.add(own)
         if not call and kind != "local_shell_call":
             outcome = "error" if item.get("status") == "failed" else "ok"
             out += self._track.end(own, outcome, ts=ts)
@@ -200,7 +210,7 @@ class _Reader:
 
     def _output(self, item: dict[str, Any], ts: float | None) -> list[Event]:
         call = string(item.get("call_id"))
-        output = item.get("output")
+        output = item.get("output", item.get("tools"))
         outcome = ""
         if isinstance(output, dict):
             outcome = "error" if output.get("success") is False else ""
@@ -240,16 +250,26 @@ class _Reader:
         if kind == "token_count":
             return self._counted(obj(message.get("info")), when(stamp))
         if kind == "user_message":
+            self._announced = True
             return self._user(text_of(message.get("message")), when(stamp), "user_message")
         if kind == "item_completed":
             return self._completed(obj(message.get("item")), stamp)
         if kind in ("task_started", "turn_started"):
-            self._turn_open = True
+            self._turn_open = self._announced = True
             self._said.clear()
         elif kind == "turn_aborted":
             return self._track.end_open("cancelled", when(stamp))
         elif kind in ("exec_command_end", "patch_apply_end", "mcp_tool_call_end"):
-            self._hint(string(message.get("call_id")), message)
+            call = string(message.get("call_id"))
+            self._hint(call, message)
+            if call in self._hosted:  # its result stands nowhere else
+                self._hosted.discard(call)
+                answer = obj(message.get("result"))
+                result = obj(answer.get("Ok")).get("content", answer.get("Err"))
+                outcome = self._hints.pop(call, "ok")
+                return self._track.end(
+                    call, outcome, ts=when(stamp), result=result_of(_texts(result))
+                )
         return []
 
     def _counted(self, info: dict[str, Any], ts: float | None) -> list[Event]:
@@ -265,6 +285,7 @@ class _Reader:
 
     def _completed(self, item: dict[str, Any], stamp: object) -> list[Event]:
         if item.get("type") == "UserMessage":
+            self._announced = True
             return self._user(text_of(item.get("content")), when(stamp), "UserMessage")
         self._hint(string(item.get("id")), item)
         return []
@@ -296,9 +317,9 @@ class _Reader:
         return self._say("user_message", ts, text=text)
 
     def _turn_without_words(self, ts: float | None) -> list[Event]:
-        """A turn that no user message announced: the task itself began it."""
+        """A turn that no user message announced: the task itself began it, or only the prompt is there."""
         out = self._ready(ts)
-        if self._turn_open and not self._said:
+        if (self._turn_open and not self._said) or (self._prompt and not self._announced):
             out += self._user(self._prompt, ts, "task_started")
         self._turn_open = False
         self._prompt = ""
