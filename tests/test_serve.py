@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,36 +10,13 @@ from typing import Any
 import pytest
 
 from agent_process import Agent
-from commands import command
 from loopguard_console.serving.door import Door, is_loopback
-from processes import CONSOLE, environment
+from serving import Served, pending, up
 
 pytest.importorskip("textual_serve", reason="needs loopguard-console[serve]")
 aiohttp = pytest.importorskip("aiohttp")
 
 PATIENCE = 40.0
-
-
-class Served:
-    """A server on a store of its own."""
-
-    def __init__(self, store: Path, *options: str) -> None:
-        self.store = store
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        argv = [*CONSOLE, "--store", str(store), "serve", "--port", str(self.port), "--json"]
-        env = environment(HOME=str(store.parent), XDG_STATE_HOME=str(store.parent))
-        self.process = subprocess.Popen([*argv, *options], env=env, stdout=subprocess.PIPE)
-        assert self.process.stdout is not None
-        self.told: dict[str, Any] = json.loads(self.process.stdout.readline())
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def end(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(20) in (0, -15)
-        if self.process.stdout:
-            self.process.stdout.close()
 
 
 @pytest.fixture
@@ -57,17 +31,6 @@ def decided(tmp_path: Path) -> Iterator[Served]:
     served = Served(tmp_path / "events.db", "--decide")
     yield served
     served.end()
-
-
-async def up(client: Any, served: Served) -> None:
-    """Wait until the server answers."""
-    for _ in range(200):
-        try:
-            async with client.get(f"{served.url}/static/css/xterm.css"):
-                return
-        except aiohttp.ClientConnectionError:
-            await asyncio.sleep(0.05)
-    raise AssertionError("the server does not answer")
 
 
 async def see(window: Any, *texts: str) -> None:
@@ -91,11 +54,6 @@ async def see(window: Any, *texts: str) -> None:
 
 async def press(window: Any, keys: str) -> None:
     await window.send_json(["stdin", keys])
-
-
-def pending(served: Served) -> list[str]:
-    found = command(served.store, "pending", "--json").objects
-    return [r["request"] for r in found if r["state"] == "waiting"]
 
 
 def test_without_a_token_the_window_only_watches(watched: Served) -> None:

@@ -19,6 +19,17 @@ from loopguard_console.serving.session import DECIDE, WATCH
 _MODULE = "loopguard_console.serving.session"
 _KEPT = ("LOOPGUARD_CONFIG",)
 _WIDEST, _HIGHEST = 500, 200
+#: textual-serve leaves the keyboard with the page until a person clicks; here keys count at once.
+_FOCUS = """<script>
+function focusTerminal() {
+  const keys = document.querySelector(".xterm-helper-textarea");
+  if (keys) keys.focus();
+  else setTimeout(focusTerminal, 50);
+}
+addEventListener("load", focusTerminal);
+addEventListener("focus", focusTerminal);
+</script>
+"""
 
 
 class ConsoleProcess(AppService):
@@ -97,7 +108,10 @@ class ConsoleServer(Server):
             return web.Response(
                 status=403, text="loopguard-console: open the link with the token\n"
             )
-        return await super().handle_index(request)
+        page = await super().handle_index(request)
+        assert isinstance(page, web.Response)
+        page.text = (page.text or "").replace("</body>", f"{_FOCUS}</body>")
+        return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """One window: what it may do is settled when it opens."""
