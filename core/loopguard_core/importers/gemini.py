@@ -6,11 +6,13 @@ can replace the whole list, ``$rewindTo`` drops what came after. So the messages
 
 from __future__ import annotations
 
-import json
 import re
 
 from loopguard_core.importers.base import Closed, Importer, array, obj, string, text_of, when
-from loopguard_core.importers.reading import foreign, host_spans
+from loopguard_core.importers.gemini_contents import Contents, contents_in, prompts, prompts_in
+from loopguard_core.importers.gemini_outcomes import outcome_of
+from loopguard_core.importers.gemini_stream import Stream, prints
+from loopguard_core.importers.reading import foreign
 from loopguard_core.importers.track import Track
 from loopguard_core.importers.usage import tokens
 
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
     from loopguard_core.importers.head import Head
     from loopguard_core.importers.source import Source
 
-_EXIT = re.compile(r"^Exit Code: (-?\d+)", re.M)
-_BLOCKED = re.compile(
-    r"(?:Tool execution blocked|Agent execution stopped by hook|Blocked by hook): ?"
-)
-_HALTED = "Agent execution stopped"
-_ADVICE = re.compile(r"\s*<hook_context>(.*?)</hook_context>", re.S)
-_HOST_LINES = re.compile(r"^(?:Process Group PGID|Background PIDs|PIDs?): .*$", re.M)
 _LOOP = re.compile(r"(?:System: )?(?:A )?[Pp]otential loop (?:was )?detected")
 _INJECTED = ("<session_context>", "<hook_context>")
 _UNFINISHED = frozenset({"validating", "scheduled", "executing", "awaiting_approval", "pending"})
@@ -46,9 +41,13 @@ class Gemini(Importer):
         document = obj(head.document)
         if "sessionId" in document and isinstance(document.get("messages"), list):
             return 0.95 if "projectHash" in document else 0.8
+        if contents_in(head.document) or prompts_in(head.document):
+            return 0.9
         for record in head.objects:
             if "sessionId" in record and "projectHash" in record:
                 return 0.95
+            if prints(record):
+                return 0.9
             if "$set" in record or "$rewindTo" in record:
                 return 0.8
             if record.get("type") == "gemini" and "toolCalls" in record:
@@ -58,7 +57,21 @@ class Gemini(Importer):
         return 0.0
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
-        if any(_is_whole(r, source) for r in source.head.records):
+        head = source.head
+        if contents := contents_in(head.document):
+            track = Track(report, source.name_session(contents[:3]))
+            yield from Contents(track, report).events(contents)
+            return
+        if entries := prompts_in(head.document):
+            yield from prompts(entries, report)
+            return
+        if any(map(prints, head.objects)):
+            stream = Stream(report, source.name_session())
+            for number, record in source.records(report):
+                yield from stream.record(obj(record), number)
+            yield from stream.finish()
+            return
+        if any(_is_whole(r, source) for r in head.records):
             for document in _documents(source, report):
                 about = {k: v for k, v in document.items() if k != "messages"}
                 messages = [m for m in document["messages"] if isinstance(m, dict)]
@@ -226,7 +239,7 @@ class _Chat:
         for number, (call, own) in enumerate(zip(calls, ids, strict=True), 1):
             if string(call.get("status")) in _UNFINISHED or not self._track.is_open(own):
                 continue
-            outcome, more = _outcome(call)
+            outcome, more = outcome_of(call)
             if warned and number == len(calls):
                 more.setdefault("verdict", warned)
             yield from self._track.end(own, outcome, ts=when(call.get("timestamp")), **more)
@@ -240,54 +253,3 @@ class _Chat:
             if _LOOP.match(text):
                 return foreign("warn", text, "gemini-cli", detector="loop_detection")
         return None
-
-
-def _outcome(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    result = _response(call)
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    more: dict[str, Any] = {"result": result}
-    if isinstance(result, str):
-        advice = [list(m.span()) for m in _ADVICE.finditer(text)]
-        if spans := _apart(sorted([*advice, *host_spans(text, _HOST_LINES)])):
-            more["host_spans"] = spans
-    status = call.get("status")
-    if status == "cancelled":
-        refused = "did not allow" in text or "denied" in text.lower()
-        return ("denied" if refused else "cancelled"), more
-    if blocked := _BLOCKED.match(text):
-        tier = "halt" if text.startswith(_HALTED) else "block"
-        more["verdict"] = foreign(tier, text[blocked.end() :], "hook")
-        return "blocked", more
-    if advised := _ADVICE.search(text):
-        more["verdict"] = foreign("warn", advised[1], "hook")
-    exited = _EXIT.search(text)
-    if status == "error" or (exited and int(exited[1]) != 0):
-        return "error", more
-    return "ok", more
-
-
-def _apart(spans: list[list[int]]) -> list[list[int]]:
-    """Sorted spans without overlaps."""
-    out: list[list[int]] = []
-    for start, end in spans:
-        if out and start < out[-1][1]:
-            out[-1][1] = max(out[-1][1], end)
-        else:
-            out.append([start, end])
-    return out
-
-
-def _response(call: dict[str, Any]) -> Any:
-    """The result of a call: the text of its function response where there is one."""
-    parts = [
-        obj(obj(p).get("functionResponse")).get("response")
-        for p in array(call.get("result"))
-        if "functionResponse" in obj(p)
-    ]
-    if len(parts) == 1 and isinstance(parts[0], dict):
-        response = parts[0]
-        for name in ("output", "error"):
-            if isinstance(response.get(name), str) and len(response) == 1:
-                return response[name]
-        return response
-    return parts or call.get("result")

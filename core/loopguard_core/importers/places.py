@@ -22,7 +22,12 @@ _HOMES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
             "archived_sessions/rollout-*.jsonl*",
         ),
     ),
-    ("Gemini CLI", "", ".gemini", ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl")),
+    (
+        "Gemini CLI",
+        "",
+        ".gemini",
+        ("tmp/*/chats/session-*.json", "tmp/*/chats/session-*.jsonl", "tmp/*/checkpoint-*.json"),
+    ),
     (
         "GitHub Copilot CLI",
         "",
