@@ -102,6 +102,8 @@ def by_words(tool: str) -> dict[str, Any]:
 
 
 def _bookkeeping(found: list[str]) -> bool:
-    if _NOTES.intersection(found):
+    if _NOTES.intersection(found) or found[0].endswith("thinking"):
+        return True
+    if found in (["note"], ["plan"], ["memo"], ["journal"]):
         return True
     return found[-1] in _WRITTEN and found[0] in _KEEPING

@@ -97,6 +97,10 @@ IGNORED: dict[str, tuple[str, ...]] = {
     "wait_agent": ("timeout_ms",),
     "run_in_terminal": ("explanation", "goal", "timeout"),
     "read_bash": ("delay",),
+    "browser_click": ("element",),
+    "browser_hover": ("element",),
+    "browser_type": ("element",),
+    "browser_select_option": ("element",),
     "terminal": ("timeout",),
 }
 
@@ -109,7 +113,7 @@ def built_in(tool: str) -> dict[str, Any]:
         said = {"readonly": True, "mutating": False} if name in _FILESYSTEM_READERS else {}
     elif not said and (name := bare(tool)) != tool:
         said = _flags(name)
-    ignored = IGNORED.get(tool)
+    ignored = IGNORED.get(tool) or IGNORED.get(bare(tool))
     if ignored:
         said["ignored_fields"] = ignored
     return said

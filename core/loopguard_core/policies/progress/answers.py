@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _EDGE = 1500
 SHORT = 600
+#: An error message of this many lines is more than that.
+_FEW_LINES = 4
 _PARSED = 65_536
 _DECODER = json.JSONDecoder()
 #: A quoted name; a quoted sentence says something.
@@ -42,6 +44,31 @@ _EXIT = lazy(
 )
 _ERROR = lazy(
     r"[\W_]{0,4}(?:error|exception|fatal|failure|failed|traceback|[a-z]{2,30}error)\b(?: \(?\w{1,30}\)?){0,3}[\"']?\s?[:=]",
+    re.I,
+)
+#: A short answer that says in plain words that nothing was done.
+_CANNOT = lazy(
+    r"[\W_]{0,4}(?:sorry,? )?(?:i(?:'m| am| was)? )?(?:(?:could not|couldn't|cannot|can't|unable to|failed to|no such|not allowed)\b"
+    r"|(?:invalid|unknown|unsupported|unrecogni[sz]ed|missing) \w+|(?:\w+ ){0,2}(?:rejected|refused|denied|failed)\b(?:[:.!]|\Z))",
+    re.I,
+)
+#: An answer that is nothing but the status of a request that failed.
+_STATUS_ALONE = lazy(
+    r"\W*(?:(?:https?(?:/\d(?:\.\d)?)?|status(?: code)?)[\s:=]+)?4\d\d[\s:,-]+(?:bad request|unauthorized|forbidden|not found"
+    r"|method not allowed|conflict|gone|unprocessable \w+)\W*",
+    re.I,
+)
+#: A program that ended badly, in the words and in the JSON of those who run programs.
+_EXITED = lazy(
+    r"\W{0,3}(?:the )?(?:process |command |program )?(?:exited with |finished with |returned )?(?:exit|return)?[ _]?(?:code|status)"
+    r"\W{1,3}-?[1-9]\d{0,2}\b",
+    re.I,
+)
+#: An object that says no.
+_SAYS_NO = lazy(
+    r"\"(?:success|succeeded|successful|ok)\"\s*:\s*false|\"is_?error\"\s*:\s*true"
+    r"|\"(?:status|state|result|outcome)\"\s*:\s*\"(?:error|fail|failed|failure|rejected|denied|invalid)\""
+    r"|\"(?:exit|return)_?(?:code|status)\"\s*:\s*-?[1-9]|\"(?:http_?)?status_?code\"\s*:\s*\"?4\d\d\b",
     re.I,
 )
 _NOTHING = lazy(
@@ -118,7 +145,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         RATE,
-        "rate limit|rate-limit|ratelimit|too many requests|quota exceeded|quota reached|exceeded your|over quota|insufficient quota|insufficient_quota|resource exhausted|resource_exhausted|throttled|throttling|is overloaded|overloaded_error|currently overloaded|server overloaded",
+        "rate limit|rate-limit|ratelimit|too many requests|quota exceeded|quota reached|exceeded your|over quota|insufficient quota|resource exhausted|throttled|throttling|is overloaded|overloaded error|currently overloaded|server overloaded",
     ),
     (
         OUTAGE,
@@ -255,7 +282,7 @@ def failure_class(text: str) -> str:
         near = f"{text[: SHORT // 2]}\n{text[-SHORT // 2 :]}"
     if len(text) > 2 * SHORT:
         text = f"{text[:SHORT]}\n{text[-SHORT:]}"
-    return _class(text.lower(), near.lower())
+    return _class(text.lower().replace("_", " "), near.lower().replace("_", " "))
 
 
 def _class(low: str, near: str) -> str:
@@ -294,7 +321,7 @@ def outage_class(text: str) -> str:
     """
     if len(text) > SHORT // 2:
         return ""
-    low = text.lower()
+    low = text.lower().replace("_", " ")
     status = _status(low)
     if status in TRANSIENT:
         return status
@@ -305,14 +332,27 @@ def outage_class(text: str) -> str:
     return ""
 
 
-def reports_error(text: str, *, file: bool = False) -> bool:
+def reports_error(text: str, *, file: bool = False, reads: bool = False) -> bool:
     """True where a success is an error message: many tools return their errors as text.
 
     *file*: it is the answer of a tool that reads files, whose lines may well begin with such words.
+    *reads*: the tool only looks, so what its answer says of failures may be what was asked for.
     """
-    if "\n" in text.strip() and (file or text[0] not in "{[T"):
+    if file and (len(text) > SHORT // 3 or "\n" in text.strip()):
         return False
-    return (not file or len(text) <= SHORT // 3) and _ERROR.match(text) is not None
+    if _ERROR.match(text) is not None and (
+        text[0] in "{[T" or text.rstrip().count("\n") < (2 if reads else _FEW_LINES)
+    ):
+        return True
+    if file:
+        return False
+    if text[0] == "{":
+        return not reads and _SAYS_NO.search(text) is not None
+    if not reads and _EXITED.match(text) is not None:
+        return failure_class(text) != ""
+    if len(text) > SHORT // 3 or "\n" in text.strip():
+        return False
+    return _CANNOT.match(text) is not None or _STATUS_ALONE.fullmatch(text) is not None
 
 
 def only_exit(text: str) -> bool:

@@ -38,7 +38,8 @@ EXPLAINS = frozenset(
 )
 #: Said about a call only where the field that matters stands beside it.
 DESCRIBES = frozenset(
-    "description reason intent purpose summary title goal timeout timeout_ms timeout_seconds max_output_tokens".split()
+    "description reason intent purpose summary title goal timeout timeout_ms timeout_seconds max_output_tokens"
+    " attempt attempt_number retry retry_count".split()
 )
 _MATTERS = frozenset(
     ("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Calls, characters of their answers, failures, and answers of one call that are remembered.
 _CALLS, _HELD, _FAILURES, _OUTLINES = 4096, 8_000_000, 256, 2
+#: More pieces, all of them different, are not read.
+_READ = 200
 #: Pieces that may be new in an answer that is otherwise like one before.
 _FEW = 3
 
@@ -28,7 +30,7 @@ _FEW = 3
 class Outline:
     """One answer of a call: its record, and its pieces with their readings where they were read."""
 
-    __slots__ = ("_found", "_pieces", "_text", "digest", "long", "read", "record")
+    __slots__ = ("_found", "_pieces", "_text", "_unlike", "digest", "long", "read", "record")
 
     def __init__(self, digest: str, text: str) -> None:
         self.digest = digest
@@ -39,6 +41,8 @@ class Outline:
         self._text = edges(text) if self.long else text
         self._found: list[str] | None = None
         self._pieces: dict[str, Reading | None] | None = None
+        #: How many answers in a row, up to this one, were unlike the one before.
+        self._unlike = 0
 
     def found(self) -> list[str]:
         """The pieces in order, split when they are first asked for."""
@@ -56,19 +60,45 @@ class Outline:
     def like(self, other: Outline) -> bool:
         """True where at most half of the pieces, or very few, differ from *other*; takes over its readings.
 
-        Pieces are compared in their places, counted from the beginning or from the end.
+        Pieces are compared in their places, counted from the beginning or from the end. Where most differ
+        and yet in nothing but what may be a time or an id, the two are alike as well; that is not looked for
+        in each of a long row of answers that are all unlike.
         """
         mine, known = self.found(), other.found()
         size = len(mine)
         least = size - max(_FEW, size >> 1)
-        differ = least > 0 and [*map(eq, mine, known)].count(True) < least
-        if differ and len(known) != size:
-            differ = [*map(eq, reversed(mine), reversed(known))].count(True) < least
-        if differ:
-            return False
+        if least > 0:
+            same = [*map(eq, mine, known)]
+            if same.count(True) < least:
+                if len(known) != size:
+                    if [*map(eq, reversed(mine), reversed(known))].count(True) < least:
+                        return False
+                else:
+                    self._unlike = other._unlike + 1
+                    if size > _READ or (self._unlike > 1 and self._unlike & 3):
+                        return False
+                    if not _move(mine, known, same):
+                        return False
+                    self._unlike = 0
         read = other.known()
         self._pieces = {piece: read.get(piece) for piece in mine}
         return True
+
+
+def _move(mine: list[str], known: list[str], same: list[bool]) -> bool:
+    """True where the last piece that differs, and the one in the middle, first differ in a time or an id."""
+    last = len(same) - 1
+    while same[last]:
+        last -= 1
+    return _moves(mine[last], known[last]) and _moves(mine[last >> 1], known[last >> 1])
+
+
+def _moves(piece: str, other: str) -> bool:
+    for word, before in zip(piece.split(), other.split(), strict=False):
+        if word != before:
+            bare = word.lstrip('([#"')
+            return bare[:1].isdecimal() or ":" in word or "-" in word or "=" in word or "." in bare
+    return piece == other
 
 
 class Memory:

@@ -75,7 +75,6 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
     """A success: news where the request is new, or its answer differs in substance from all before."""
     before = asked.failing
     asked.failing, asked.worth, asked.how = "", SAME, ""
-    agent.worked.add(asked.tool)
     key = _key(asked, record)
     if record.get("o"):
         asked.failing = record["o"]
@@ -83,7 +82,10 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
         asked.refused = 0
         asked.last = key
         return OUTAGE
+    if "e" in record:
+        return failed(agent, asked, record)
     asked.outages = 0
+    agent.worked.add(asked.tool)
     if "z" in request["f"]:
         asked.last = key
         return CLEAR
@@ -134,16 +136,12 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     answer, flags, tool = record["x"], request["f"], asked.tool
     if "b" in flags:
         return CLEAR
-    if "e" in record:
-        if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
-            asked.failing = record.get("c") or "failure"
-            return DRY
-    elif "q" in flags:
+    if "q" in flags:
         empty = "z" in record
         key = f"{tool}?" if empty else f"{tool}={answer}"
         if empty:
             asked.failing, asked.worth = NOTHING_FOUND, EMPTY
-        if key in agent.known:
+        if key in agent.known and (empty or "h" in record):
             if not empty:
                 asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
@@ -158,9 +156,11 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
         target, first, end = request["g"]
         if end is None:
             end = first + max(int(record.get("l", 1)), 1)
-        if agent.cover(target, first, end):
+        known = f"{target}={answer}"
+        if agent.cover(target, first, end) or known in agent.known:
             asked.failing, asked.worth = READ_BEFORE, EMPTY
             return DRY
+        agent.known.add(known)
     if "p" in request:
         spelled = request["p"]
         if agent.seen_as.setdefault(f"{tool}{answer}", spelled) != spelled:

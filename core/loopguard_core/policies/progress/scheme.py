@@ -16,8 +16,11 @@ reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; `
 
 from __future__ import annotations
 
+import re
+
 from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
+from loopguard_core.patterns import lazy
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
@@ -111,8 +114,19 @@ _RECEIVERS = frozenset(
 )
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 #: Longer raw arguments are not parsed; an answer from here on is long.
-_PARSED, _LONG = 262_144, 200
-_KINDS = 1024
+_PARSED, _LONG, _SAYS = 262_144, 200, 20
+#: An answer of as many lines is a listing: a number in it names a thing, not what this call has made.
+_MANY_LINES = 4
+#: Statements that look like a question and change something.
+_CHANGES = lazy(
+    r"\s*(?:--[^\n]*\n\s*|/\*.{0,400}?\*/\s*)*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|merge\s+into|update\s+\S+\s+set|delete\s+from|mutation\b"
+    r"|(?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+)?(?:table|index|view|schema|database|type|trigger|function))",
+    re.I | re.S,
+)
+#: Arguments that hold a statement.
+_LOOKING = str.maketrans("", "", "qrm")
+_STATED = ("sql", "query", "statement", "q")
+_KINDS, _PART = 1024, 4096
 
 
 class _Tool:
@@ -214,7 +228,9 @@ class ProgressScheme(Scheme):
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
         digest = args.digest if tidied is args.value else args.digest_of(canonical(tidied))
-        flags = tool.flags + _suggested(tidied) if tool.open else tool.flags
+        flags, search = tool.flags + _suggested(tidied) if tool.open else tool.flags, tool.search
+        if not tool.shell and any(_changes(value.get(name)) for name in _STATED):
+            flags, search = flags.translate(_LOOKING) + "m", False
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
             record["d"] = cosmetics
@@ -227,13 +243,11 @@ class ProgressScheme(Scheme):
                 record["w"] = round(seconds, 3)
             if only:
                 record["f"] = flags + "z"
-        elif (
-            not tool.search and not ("t" in flags or "m" in flags) and not _ASKS.isdisjoint(tidied)
-        ):
+        elif not (search or "t" in flags or "m" in flags) and _asks(tidied):
             record["f"] = flags + "q"
         if command:
             self._shell(args, command, record)
-        elif "r" in flags and not tool.search:
+        elif "r" in flags and not search:
             self._reading(args, tidied, record)
         elif "t" in flags:
             target = {k: v for k, v in tidied.items() if k not in _BODIES}
@@ -259,12 +273,16 @@ class ProgressScheme(Scheme):
         else:
             return
         record["p"] = "a" if spelled[0] == "/" else "r"
-        if commands.RANGE_FIELDS.isdisjoint(tidied):
-            record["g"] = [args.digest_of(spelled), 0, None]
+        ranged = commands.RANGE_FIELDS.intersection(tidied)
+        lines = commands.field_lines(tidied) if ranged else (0, None)
+        if lines is None:
             return
-        lines = commands.field_lines(tidied)
-        if lines is not None:
-            record["g"] = [args.digest_of(spelled), *lines]
+        target = spelled
+        if len(tidied) > len(ranged) + 1:  # what else is said may name a part: a section, a sheet
+            if len(args.canonical) > _PART:
+                return
+            target = canonical({k: v for k, v in tidied.items() if k not in ranged})
+        record["g"] = [args.digest_of(target), *lines]
 
     def outcome(
         self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
@@ -284,7 +302,7 @@ class ProgressScheme(Scheme):
         outline = self._memory.answer(signature, digest)
         if outline is not None:
             return outline.record
-        flags = request["f"]
+        flags, known = request["f"], self._tool(tool, traits)
         text = result.canonical
         outline = Outline(digest, text)
         record: Record = {"x": digest}
@@ -294,10 +312,10 @@ class ProgressScheme(Scheme):
                 record["z"] = 1
             elif not file and (outage := answers.outage_class(text)):
                 record["o"] = outage
-            elif answers.reports_error(text, file=file):
+            elif answers.reports_error(text, file=file, reads=known.reads or "r" in flags):
                 said = [word for word in _said(args.value) if word in text]
                 record.update(_failed(result, text, said))
-        if len(text) >= _LONG:
+        if len(text) >= (_SAYS if "q" in flags else _LONG):
             record["h"] = 1
         if "g" in request and request["g"][2] is None:
             record["l"] = text.count("\n") + 1
@@ -305,8 +323,8 @@ class ProgressScheme(Scheme):
         like = self._memory.answered(signature, outline, min(len(text), LONG))
         if like is None:
             return record
-        known = self._tool(tool, traits)
-        reads, numbered = known.reads or "r" in flags, not (known.drains or "p" in flags)
+        reads = known.reads or "r" in flags
+        numbered = not (known.drains or "p" in flags) and text.count("\n") < _MANY_LINES
         rest = result.digest_of.middle(text) if outline.long else ""
         steady, timeless = self._read(outline, result, reads, numbered, rest)
         record["n"] = steady
@@ -366,6 +384,15 @@ def _suggested(args: dict[Any, Any]) -> str:
     if not names.isdisjoint(_RECEIVERS) and not names.isdisjoint(_BODIES):
         return "t"
     return ""
+
+
+def _asks(args: dict[Any, Any]) -> bool:
+    """True where the arguments make the call a search: they ask in words."""
+    return any(isinstance(args.get(name), (str, list)) for name in _ASKS.intersection(args))
+
+
+def _changes(value: object) -> bool:
+    return isinstance(value, str) and _CHANGES.match(value) is not None
 
 
 def _said(args: Any) -> tuple[str, ...]:

@@ -52,7 +52,11 @@ _AHEAD = frozenset(
 _TOKENS = frozenset(("uid", "uuid", "guid", "nonce", "rid", "cid", "traceparent"))
 _TOOK = frozenset(("took", "duration", "latency", "runtime", "time", "ran", "spent"))
 _IN = frozenset(("in", "after", "finished", "completed", "done"))
+#: An address in memory after these says nothing; elsewhere it is what a debugger was asked for.
+_POINTS = frozenset("at addr address ptr pointer handle object".split())
 _LASTS = frozenset(("elapsed", "uptime", "age", "for", "up", "since", "last", "running"))
+#: Of these a number without a unit is a time.
+_AGES = frozenset(("uptime", "elapsed", "age"))
 _CLOCKED = frozenset(("real", "user", "sys"))
 _MONTHS = frozenset(
     "jan feb mar apr may jun jul aug sep oct nov dec january february march april june july august september"
@@ -195,7 +199,7 @@ def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
     """What a word of letters and digits is."""
     if word.count(":") == 2 or _DATE.match(word) is not None:
         return CLOCK
-    if word[:2] == "0x" and _HEX.fullmatch(word) is not None:
+    if word[:2] == "0x" and label in _POINTS and _HEX.fullmatch(word) is not None:
         return LABEL
     if numbered and len(word) >= 36 and _UUID.fullmatch(word[-36:]) is not None:
         return LABEL
@@ -280,6 +284,8 @@ def _timed(
             and ("." in number or (unit or following) == "ms")
         ):
             return LABEL
+    elif label in _AGES and not unit:
+        return CLOCK
     elif label == "took" or (label == "time" and owner in _TIMES):
         return LABEL
     if label in _CLOCKED and unit.startswith("m"):
