@@ -24,12 +24,16 @@ def test_the_bell_rings_once_for_a_request_and_not_too_often() -> None:
     bell = Bell("x")
     assert bell.orders([], 0.0, muted=False) == []
     first = bell.orders(["R1"], 1.0, muted=False)
-    assert first[0].startswith("\x07") and "x: 1 waiting" in first[1]
+    assert first == ["\x07", "\x1b]2;x: 1 waiting\x07"] and bell.news == {"R1"}
     assert bell.orders(["R1"], 9.0, muted=False) == []
     assert bell.orders(["R1", "R2"], 9.1, muted=False)[0].startswith("\x07")
+    assert bell.news == {"R2"}
     assert bell.orders(["R2", "R3"], 9.2, muted=False) == []  # too soon
+    assert not bell.news
     assert bell.orders(["R2", "R3"], 13.0, muted=False)[0].startswith("\x07")
+    assert bell.news == {"R3"}
     assert bell.orders(["R4"], 20.0, muted=True) == ["\x1b]2;x: 1 waiting\x07"]
+    assert not bell.news
     assert bell.orders([], 21.0, muted=False) == ["\x1b]2;x\x07"]
 
 

@@ -26,6 +26,7 @@ from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
+from loopguard_console.notifying import Desktop, about, osc9
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
@@ -55,7 +56,7 @@ class ConsoleApp(App[None]):
 
     *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
     function that takes batches; *rest* has the events of a recording that are still to be read. *decider* carries decisions out; where there is
-    none, *why_not* says why. *store* is searched.
+    none, *why_not* says why. *store* is searched. *desktop* shows what starts to wait.
     """
 
     TITLE = "loopguard"
@@ -75,6 +76,7 @@ class ConsoleApp(App[None]):
         store: Store | None = None,
         why_not: str = NOBODY,
         theme: str = "",
+        desktop: Desktop | None = None,
     ) -> None:
         super().__init__()
         self.desk = desk
@@ -87,6 +89,7 @@ class ConsoleApp(App[None]):
         self.muted = self.remembered.text("bell") == "off"
         asked = theme or os.environ.get("TEXTUAL_THEME", "")
         self._start_theme = asked or self.remembered.text("theme")
+        self.desktop = desktop
         self._feed = None if feed_of is None else feed_of(self._post)
         self.broken: Exception | None = None
         self._rest = rest
@@ -207,10 +210,23 @@ class ConsoleApp(App[None]):
         self._feed.want(current, 0 if view is None else view.recording.seq)
 
     def _ring(self) -> None:
-        waiting = [r.request for r in self.desk.waiting if not r.resolution]
-        for order in self._bell.orders(waiting, time.monotonic(), muted=self.muted):
-            if self._driver is not None and not self.is_headless:
-                self._driver.write(order)
+        waiting = [r for r in self.desk.waiting if not r.resolution]
+        names = [r.request for r in waiting]
+        for order in self._bell.orders(names, time.monotonic(), muted=self.muted):
+            self._order(order)
+        new = [r for r in waiting if r.request in self._bell.news]
+        if new:
+            title = f"{self.TITLE}: {len(waiting)} waiting"
+            self.run_worker(self._notified(title, about(new, self.title_of)), group="notify")
+
+    def _order(self, order: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(order)
+
+    async def _notified(self, title: str, text: str) -> None:
+        """A notification of the desktop; where there is none, one of the terminal."""
+        if self.desktop is None or not await self.desktop.show(title, text):
+            self._order(osc9(title))
 
     def _redraw(self) -> None:
         for screen in self.screen_stack:

@@ -16,6 +16,7 @@ from loopguard_console.desk import Desk
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.feed import Feed
 from loopguard_console.guards import guard_of
+from loopguard_console.notifying import Desktop
 from loopguard_console.output import remark
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
@@ -43,8 +44,12 @@ class _CalmEvents(StoreEvents):
             return []
 
 
-def live_app(store_path: str | None = None, *, only_watch: str = "") -> ConsoleApp:
+def live_app(
+    store_path: str | None = None, *, only_watch: str = "", notifies: bool = False
+) -> ConsoleApp:
     """The console on a live store. *only_watch* says why nothing can be decided in it, where that is so.
+
+    *notifies*: on the desktop of this machine, beside the terminal.
 
     Raises ``StoreError`` where the store cannot be opened.
     """
@@ -62,6 +67,7 @@ def live_app(store_path: str | None = None, *, only_watch: str = "") -> ConsoleA
         ),
         decider=None if only_watch else Decider(store),
         why_not=only_watch,
+        desktop=Desktop() if notifies else None,
         remembered=_remembered(),
         store=store,
     )
@@ -136,7 +142,7 @@ def _run(app: ConsoleApp) -> None:
 
 def run_live(store_path: str | None = None) -> None:
     """Open the console on the live store and stay until the person leaves."""
-    app = live_app(store_path)
+    app = live_app(store_path, notifies=True)
     retention = Retention(app.source, settings())
     if retention.wanted and app.decider is not None:
         retention.start()
