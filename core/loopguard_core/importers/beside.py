@@ -1,6 +1,6 @@
-"""Transcripts of Claude Code's subagents that lie beside their parent's and are read with it.
+"""Files that are read together with another one: above all those of Claude Code's subagents.
 
-Since 2.1 they lie in ``<session>/subagents``; before that in the parent's own folder, where only the
+Since 2.1 those lie in ``<session>/subagents``; before that in the parent's own folder, where only the
 session id in their records says whose they are.
 """
 
@@ -40,6 +40,8 @@ class Families:
 
     def is_child(self, path: Path) -> bool:
         """True where *path* belongs to a transcript that lies beside it."""
+        if path.suffix == ".json" and path.name.startswith(("msg_", "prt_")):
+            return not {"message", "part"}.isdisjoint(path.parts)  # of an opencode session
         if not path.name.startswith("agent-"):
             return False
         if path.name.endswith(".meta.json"):

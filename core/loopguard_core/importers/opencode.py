@@ -1,4 +1,4 @@
-"""opencode: ``opencode export`` documents, and its own SQLite store. Times are milliseconds."""
+"""opencode: ``opencode export`` documents, and its own stores. Times are milliseconds."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 
 from loopguard_core.importers.base import Closed, Importer, array, obj, string, when
 from loopguard_core.importers.database import rows
+from loopguard_core.importers.opencode_files import is_kept, is_printed, kept
 from loopguard_core.importers.reading import arguments, whole
 from loopguard_core.importers.track import Track
 from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -35,6 +36,10 @@ class Opencode(Importer):
     def sniff(self, head: Head) -> float:
         if {"session", "message", "part"} <= head.tables:
             return 0.9
+        if is_kept(head.document):
+            return 0.9
+        if any(map(is_printed, head.objects)):
+            return 0.85
         return max((_sure(r) for r in head.objects), default=0.0)
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
@@ -42,6 +47,13 @@ class Opencode(Importer):
             assert source.path is not None
             for exported in _database(source.path):
                 yield from session_events(exported, report, "opencode")
+            return
+        document = source.head.document
+        if is_kept(document) and source.path is not None:
+            yield from session_events(kept(document, source.path, report), report, "opencode")
+            return
+        if any(map(is_printed, source.head.objects)):
+            yield from _printed(source.records(report), report, source.name_session())
             return
         for number, record in source.records(report):
             if not isinstance(record, dict) or "messages" not in record:
@@ -128,6 +140,39 @@ def _message(track: Track, message: dict[str, Any], child: bool, report: Report)
             yield from track.usage({**used, **money(part.get("cost"))})
         elif kind not in _QUIET:
             report.skip(kind)
+
+
+def _part(
+    track: Track, part: dict[str, Any], message: str, ts: float | None, report: Report
+) -> Iterator[Event]:
+    kind = string(part.get("type"))
+    if kind == "text" and part.get("text"):
+        yield track.event("assistant_text", ts, text=string(part["text"]))
+    elif kind == "tool":
+        yield from _tool(track, part, message, ts)
+    elif kind not in _QUIET:
+        report.skip(kind)
+
+
+def _printed(records: Iterable[tuple[int, Any]], report: Report, fallback: str) -> Iterator[Event]:
+    """What ``opencode run --format json`` printed of one session; the prompt is not among it."""
+    track = Track(report, fallback)
+    for number, record in records:
+        line = obj(record)
+        ts = when(line.get("timestamp"))
+        part = obj(line.get("part"))
+        if not track.started:
+            track = Track(report, string(line.get("sessionID")) or fallback)
+        yield from track.start(ts, agent="opencode", format="opencode")
+        if part:
+            yield from _part(track, part, string(part.get("messageID")), ts, report)
+        elif "error" in line:
+            about = obj(obj(line["error"]).get("data"))
+            text = string(about.get("message") or obj(line["error"]).get("name"))
+            yield track.event("system_message", ts, text=text, reason="error")
+        else:
+            report.skip(line.get("type"), number)
+    yield from track.finish()
 
 
 def _tool(track: Track, part: dict[str, Any], message: str, ts: float | None) -> Iterator[Event]:

@@ -34,7 +34,12 @@ _HOMES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         ".copilot",
         ("session-state/*/events.jsonl", "session-state/*.jsonl"),
     ),
-    ("opencode", "", ".local/share/opencode", ("opencode.db",)),
+    (
+        "opencode",
+        "",
+        ".local/share/opencode",
+        ("opencode.db", "storage/session/*/ses_*.json"),
+    ),
     ("pi", "PI_CODING_AGENT_DIR", ".pi/agent", ("sessions/*/*.jsonl", "sessions/*.jsonl")),
     ("OpenClaw", "OPENCLAW_STATE_DIR", ".openclaw", ("agents/*/sessions/*.jsonl",)),
     ("OpenHands", "", ".openhands", ("conversations/*/events", "sessions/*/events")),
