@@ -17,7 +17,7 @@ from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
 from loopguard_core.replay import Recording
 from loopguard_core.spending import Spending
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from shared import shared
 
 ISO = "2026-05-01T10:00:0{}Z"

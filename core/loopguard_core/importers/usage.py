@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-from loopguard_core.importers.base import obj
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _MOST = 1e15
-_DETAILS = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "cache")
-_INPUT = ("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input")
-_OUTPUT = ("output_tokens", "completion_tokens", "outputTokens", "completionTokens", "output")
-_READ = (
-    "cache_read_input_tokens",
-    "cached_input_tokens",
-    "input_tokens_cache_read",
-    "cache_read_tokens",
-    "cacheReadTokens",
-    "input_cached_tokens",
-    "input_cache_read",
-    "cached_tokens",
-    "cacheRead",
-    "cached",
-    "read",
-)
-_WRITTEN = (
-    "cache_creation_input_tokens",
-    "cache_write_input_tokens",
-    "input_tokens_cache_write",
-    "cache_write_tokens",
-    "cacheWriteTokens",
-    "input_cache_creation",
-    "cacheWrite",
-    "write",
-)
-_THOUGHT = ("reasoning_output_tokens", "reasoning_tokens", "reasoning", "thoughts")
-_TOTAL = ("total_tokens", "totalTokens", "total")
+_SENT, _ANSWERED, _READ, _WRITTEN, _THOUGHT, _TOTAL = range(6)
+#: name -> what it counts
+_COUNTS = {
+    **dict.fromkeys(
+        ("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "input"), _SENT
+    ),
+    **dict.fromkeys(("output_tokens", "completion_tokens"), _ANSWERED),
+    **dict.fromkeys(("outputTokens", "completionTokens", "output"), _ANSWERED),
+    **dict.fromkeys(
+        (
+            "cache_read_input_tokens",
+            "cached_input_tokens",
+            "input_tokens_cache_read",
+            "cache_read_tokens",
+            "cacheReadTokens",
+            "input_cached_tokens",
+            "input_cache_read",
+            "cached_tokens",
+            "cacheRead",
+            "cached",
+        ),
+        _READ,
+    ),
+    **dict.fromkeys(
+        (
+            "cache_creation_input_tokens",
+            "cache_write_input_tokens",
+            "input_tokens_cache_write",
+            "cache_write_tokens",
+            "cacheWriteTokens",
+            "input_cache_creation",
+            "cacheWrite",
+        ),
+        _WRITTEN,
+    ),
+    **dict.fromkeys(
+        ("reasoning_output_tokens", "reasoning_tokens", "reasoning", "thoughts"), _THOUGHT
+    ),
+    **dict.fromkeys(("total_tokens", "totalTokens", "total"), _TOTAL),
+}
+#: tables inside a usage, with what is read of them
+_INSIDE = {
+    "prompt_tokens_details": {"cached_tokens": _READ},
+    "input_tokens_details": {"cached_tokens": _READ},
+    "completion_tokens_details": {"reasoning_tokens": _THOUGHT},
+    "output_tokens_details": {"reasoning_tokens": _THOUGHT},
+    "cache": {"read": _READ, "write": _WRITTEN},
+}
 
 
 def tokens(said: object, *, inside: bool, apart: bool = False) -> dict[str, int]:
@@ -45,14 +63,20 @@ def tokens(said: object, *, inside: bool, apart: bool = False) -> dict[str, int]
     *inside*: the format's input counts what a cache served, too; *apart*: its output leaves out what the
     model thought. Where a total is given, it decides both.
     """
-    usage = obj(said)
-    if not usage:
+    if not isinstance(said, dict):
         return {}
-    held = [usage, *(obj(usage.get(name)) for name in _DETAILS)]
-    sent, answered = _first(held[:1], _INPUT), _first(held[:1], _OUTPUT)
-    read, written = _first(held, _READ), _first(held, _WRITTEN)
-    thought, total = _first(held, _THOUGHT), _first(held[:1], _TOTAL)
-    if total in (sent + answered, sent + answered + thought):
+    counts = [0] * 6
+    for name, value in said.items():
+        if name in _INSIDE:
+            if isinstance(value, dict):
+                for inner, place in _INSIDE[name].items():
+                    counts[place] = counts[place] or _count(value.get(inner))
+        elif name in _COUNTS:
+            counts[_COUNTS[name]] = _count(value) or counts[_COUNTS[name]]
+    sent, answered, read, written, thought, total = counts
+    if not total:
+        pass
+    elif total in (sent + answered, sent + answered + thought):
         inside, apart = True, total != sent + answered
     elif total in (sent + read + written + answered, sent + read + written + answered + thought):
         inside, apart = False, total != sent + read + written + answered
@@ -73,15 +97,8 @@ def money(*said: Any) -> dict[str, float]:
     return {}
 
 
-def _first(held: list[dict[str, Any]], names: tuple[str, ...]) -> int:
-    for place in held:
-        for name in names:
-            count = place.get(name)
-            if (
-                isinstance(count, (int, float))
-                and not isinstance(count, bool)
-                and 0 < count < _MOST
-                and count == int(count)
-            ):
-                return int(count)
+def _count(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        return int(value) if 0 < value < _MOST else 0
     return 0
