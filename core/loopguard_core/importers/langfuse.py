@@ -52,14 +52,30 @@ class Langfuse(Importer):
 def _traces(record: object) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Each trace with its observations, whatever holds them."""
     if isinstance(record, list):
-        if record and all(_is_observation(obj(r)) for r in record[:5]):
-            return [({}, [r for r in record if isinstance(r, dict)])]
+        held = [_camel(r) for r in record if isinstance(r, dict)]
+        if held and all(map(_is_observation, held[:5])):
+            return [({}, held)]
         return [t for r in record if isinstance(r, dict) for t in _traces(r)]
-    whole = obj(record)
-    observations = [o for o in array(whole.get("observations")) if isinstance(o, dict)]
+    whole = _camel(obj(record))
+    observations = [_camel(o) for o in array(whole.get("observations")) if isinstance(o, dict)]
     if observations:
         return [(obj(whole.get("trace")) or whole, observations)]
-    return [({}, [whole])] if _is_observation(whole) else []
+    if _is_observation(whole):
+        return [({}, [whole])]
+    page = whole.get("data")  # of the API
+    return _traces(page) if isinstance(page, (list, dict)) else []
+
+
+def _camel(record: dict[str, Any]) -> dict[str, Any]:
+    """*record* with the API's names where an export to a bucket spells them with underscores."""
+    if "trace_id" not in record and "parent_observation_id" not in record:
+        return record
+    return {_name(k): v for k, v in record.items()}
+
+
+def _name(name: str) -> str:
+    first_word, *more = name.split("_")
+    return first_word + "".join(map(str.capitalize, more))
 
 
 def _is_observation(record: dict[str, Any]) -> bool:

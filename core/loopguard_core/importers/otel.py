@@ -6,6 +6,7 @@ As SDKs print them (``to_json``: attributes as an object) and as OTLP/JSON (``re
 from __future__ import annotations
 
 from loopguard_core.importers.base import Importer, array, obj, string, when
+from loopguard_core.importers.otel_shapes import WRAPPINGS, raw_spans
 from loopguard_core.importers.reading import arguments
 from loopguard_core.importers.spans import Span, Spans
 from loopguard_core.importers.usage import money, tokens
@@ -82,6 +83,8 @@ _USAGE = {
     ),
     "total_tokens": ("llm.token_count.total", "llm.usage.total_tokens", "ai.usage.totalTokens"),
 }
+_STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time")
+_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time")
 _COST = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost")
 _KINDS = {
     "execute_tool": "tool",
@@ -106,9 +109,9 @@ class OTel(Importer):
 
     def sniff(self, head: Head) -> float:
         for record in head.records[:20]:
-            if "resourceSpans" in obj(record):
+            if WRAPPINGS & obj(record).keys():
                 return 0.95
-            for span in _raw_spans(record)[:20]:
+            for span in raw_spans(record)[:20]:
                 attributes = _attributes(span)
                 if any(k.startswith(_MARKS) for k in attributes):
                     return 0.9
@@ -119,35 +122,11 @@ class OTel(Importer):
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         spans = []
         for number, record in source.records(report):
-            raw = _raw_spans(record)
-            if not raw and "resourceSpans" not in obj(record):
+            raw = raw_spans(record)
+            if not raw and not WRAPPINGS & obj(record).keys():
                 report.skip("no span", number)
             spans += [span for r in raw if (span := read_span(r)) is not None]
         yield from Spans(spans).events(report, "otel", source.name_session())
-
-
-def _raw_spans(record: object) -> list[dict[str, Any]]:
-    if isinstance(record, list):
-        return [s for r in record if isinstance(r, dict) for s in _raw_spans(r)]
-    whole = obj(record)
-    if "resourceSpans" in whole:
-        scopes = [
-            s
-            for resource in map(obj, array(whole["resourceSpans"]))
-            for s in array(
-                resource.get("scopeSpans") or resource.get("instrumentationLibrarySpans")
-            )
-        ]
-        return [
-            s
-            for scope in map(obj, scopes)
-            for s in array(scope.get("spans"))
-            if isinstance(s, dict)
-        ]
-    for name in ("spans", "data"):
-        if isinstance(whole.get(name), list):
-            return [s for s in whole[name] if isinstance(s, dict)]
-    return [whole] if "attributes" in whole else []
 
 
 def read_span(raw: dict[str, Any]) -> Span | None:
@@ -164,8 +143,8 @@ def read_span(raw: dict[str, Any]) -> Span | None:
         kind,
         string(raw.get("name")),
     )
-    span.start = when(_number(raw.get("startTimeUnixNano") or raw.get("start_time")))
-    span.end = when(_number(raw.get("endTimeUnixNano") or raw.get("end_time")))
+    span.start = when(_number(first(raw, _STARTED)))
+    span.end = when(_number(first(raw, _ENDED)))
     span.conversation = string(first(attributes, _CONVERSATION))
     span.agent = string(attributes.get("gen_ai.agent.name") or attributes.get("agent.name"))
     if kind == "tool":
@@ -256,14 +235,14 @@ def _flatten(nested: dict[str, Any], prefix: str, flat: dict[str, Any], depth: i
 
 def _value(value: dict[str, Any]) -> Any:
     for kind, held in value.items():
-        if kind == "arrayValue":
+        if kind in ("arrayValue", "array_value"):
             return [_value(obj(v)) for v in array(obj(held).get("values"))]
-        if kind == "kvlistValue":
+        if kind in ("kvlistValue", "kvlist_value"):
             return {
                 string(obj(v).get("key")): _value(obj(obj(v).get("value")))
                 for v in array(obj(held).get("values"))
             }
-        if kind == "intValue":
+        if kind in ("intValue", "int_value"):
             return int(held) if str(held).lstrip("-").isdigit() else held
         return held
     return None
