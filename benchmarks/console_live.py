@@ -3,8 +3,10 @@
     python benchmarks/console_live.py [SECONDS [EVENTS_PER_SECOND [CALLS_BEFORE]]]
 
 A process of its own appends events (60 seconds, 1,000 a second, over 100,000 calls by default) while keys
-are pressed four times a second. Printed: milliseconds from a key to the picture (median, p95), processor
-seconds used, whether anything was missed, and seconds from the last event until the console had it.
+are pressed about four times a second. Three processes are measured one after the other, each over a store of its
+own: a bare list that reads nothing new (``still``), one that tails the store (``bare``), and the console.
+Printed: milliseconds from a key to the picture (median, p95), processor seconds used, whether anything was
+missed, and seconds from the writer's end until the last event was there.
 """
 
 from __future__ import annotations
@@ -15,17 +17,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from console_scale import KEYS, SESSION, BareApp, press, quantiles, write_store
+from bare_list import KEYS, BareApp
+from console_scale import SESSION, write_store
+from key_times import KeyTimer, quantiles
 from textual.app import App
 
 from loopguard_console.opening import live_app
+from loopguard_console.widgets.chain import Chain
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
 
-EVERY = 0.25
+#: Seconds between a picture and the next key; no multiple of what any list takes between two looks.
+EVERY = 0.237
 
 
 def writer(path: str, seconds: float, rate: float, before: int) -> None:
@@ -47,60 +54,86 @@ def writer(path: str, seconds: float, rate: float, before: int) -> None:
     print(seq, flush=True)
 
 
+class Bare:
+    """The bare list as this benchmark drives it."""
+
+    def __init__(self, path: str, before: int, *, tails: bool) -> None:
+        self.app: App[Any] = BareApp(open_store(path), SESSION, before, tails=tails)
+        self._tails = tails
+
+    async def loaded(self) -> KeyTimer:
+        assert isinstance(self.app, BareApp)
+        return KeyTimer(self.app, self.app.list)
+
+    def seq(self) -> int | None:
+        """How far it has read, None where it does not."""
+        assert isinstance(self.app, BareApp)
+        return self.app.list.seq if self._tails else None
+
+
+class Console:
+    """The console as this benchmark drives it."""
+
+    def __init__(self, path: str, before: int) -> None:
+        self._console = live_app(path)
+        self.app: App[Any] = self._console
+        self._before = before
+
+    async def loaded(self) -> KeyTimer:
+        desk = self._console.desk
+        while desk.view is None or len(desk.view.recording) < self._before:
+            await asyncio.sleep(0.05)
+        return KeyTimer(self.app, self.app.screen.query_one(Chain))
+
+    def seq(self) -> int | None:
+        """How far it has read."""
+        view = self._console.desk.view
+        return 0 if view is None else view.recording.seq
+
+
 async def measure(
-    app: App[Any], path: str, seconds: float, rate: float, before: int
+    what: Bare | Console, path: str, seconds: float, rate: float, before: int
 ) -> dict[str, Any]:
-    async with app.run_test(size=(120, 40)):
-        view = await loaded(app, before)
+    async with what.app.run_test(size=(120, 40)):
+        keys = await what.loaded()
+        await asyncio.sleep(1.0)
         argv = [sys.executable, __file__, "write", path, str(seconds), str(rate), str(before)]
         agent = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-        used, times, number = time.process_time(), [], 0
-        while agent.poll() is None:
-            drawn = asyncio.Event()
-            start = time.perf_counter()
-            press(app, KEYS[number % len(KEYS)])
-            app.screen.call_after_refresh(drawn.set)
-            await drawn.wait()
-            times.append((time.perf_counter() - start) * 1000)
-            number += 1
+        used, times = time.process_time(), []
+        for key in cycle(KEYS):
+            times.append(await keys.press(key))
             await asyncio.sleep(EVERY)
+            if agent.poll() is not None:
+                break
         used = time.process_time() - used
         assert agent.stdout is not None
         last, ended = int(agent.stdout.read()), time.perf_counter()
         found: dict[str, Any] = {**quantiles("key", times), "cpu_s": round(used, 2)}
-        if view is not None:
-            while view.recording.seq < last and time.perf_counter() - ended < 30:
+        found["longest_ms"] = round(max(times), 1)
+        if what.seq() is not None:
+            while (what.seq() or 0) < last and time.perf_counter() - ended < 30:
                 await asyncio.sleep(0.01)
             found["caught_up_s"] = round(time.perf_counter() - ended, 2)
-            found["missed"] = last - view.recording.seq
+            found["missed"] = last - (what.seq() or 0)
+        found["events"] = last - 2 * before
         return found
-
-
-async def loaded(app: App[Any], calls: int) -> Any:
-    """Wait until a console has read what was there before; None for a bare list."""
-    desk = getattr(app, "desk", None)
-    if desk is None:
-        return None
-    while desk.view is None or len(desk.view.recording) < calls:
-        await asyncio.sleep(0.05)
-    return desk.view
 
 
 def main() -> None:
     if sys.argv[1:2] == ["write"]:
         writer(sys.argv[2], float(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5]))
         return
-    if sys.argv[1:2] in (["bare"], ["console"]):
+    kinds = ("still", "bare", "console")
+    if sys.argv[1:2] and sys.argv[1] in kinds:
         kind, path, before = sys.argv[1], sys.argv[2], int(sys.argv[5])
-        app: App[Any] = live_app(path) if kind == "console" else BareApp(open_store(path), before)
-        print(
-            json.dumps(
-                asyncio.run(measure(app, path, float(sys.argv[3]), float(sys.argv[4]), before))
-            )
+        what = (
+            Console(path, before) if kind == "console" else Bare(path, before, tails=kind == "bare")
         )
+        run = measure(what, path, float(sys.argv[3]), float(sys.argv[4]), before)
+        print(json.dumps(asyncio.run(run)))
         return
     given = sys.argv[1:] + ["60", "1000", "100000"][len(sys.argv) - 1 :]
-    for kind in ("bare", "console"):
+    for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "live.db"
             write_store(path, int(given[2]))

@@ -4,7 +4,8 @@
 
 For 1,000 calls and for CALLS (default 1,000,000), each in a process of its own: seconds until the first
 call is on the screen, megabytes of memory when everything is read, and milliseconds from a key to the
-picture (median and p95). The terminal is headless at 120x40, so what is measured is the console.
+picture (median and p95): typed while the recording is still being read (``busy``), typed afterwards (``key``),
+and pressed as fast as they are answered (``key_held``), where both wait for the next of 60 pictures a second. The terminal is headless at 120x40, so what is measured is the console.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,21 +20,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.segment import Segment
-from textual.app import App, ComposeResult
-from textual.geometry import Region, Size
-from textual.pilot import Pilot
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
+from bare_list import KEYS, BareApp
+from key_times import KeyTimer, quantiles
 
 from loopguard_console.opening import stored_app
+from loopguard_console.widgets.chain import Chain
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 
 SESSION = "long"
-KEYS = ("j", "k", "pagedown", "pageup", "G", "g", "right_square_bracket", "left_square_bracket")
 ROUNDS = 12
+PAUSE = 0.035  # seconds between a picture and the next key, where keys are typed
 
 
 def write_store(path: Path, calls: int) -> None:
@@ -60,72 +56,17 @@ def write_store(path: Path, calls: int) -> None:
         store.close()
 
 
-class BareList(ScrollView, can_focus=True):
-    """One line an event, read when it is drawn, and a cursor: nothing else."""
-
-    BINDINGS = [(key, f"go('{key}')", "") for key in KEYS]  # noqa: RUF012
-
-    def __init__(self, store: Store, lines: int) -> None:
-        super().__init__()
-        self._store = store
-        self._lines = lines
-        self._at = 0
-
-    def on_mount(self) -> None:
-        self.virtual_size = Size(100, self._lines)
-
-    def action_go(self, key: str) -> None:
-        by = {"j": 1, "k": -1, "pagedown": 30, "pageup": -30, "G": self._lines, "g": -self._lines}
-        self._at += by.get(key, 1 if key.startswith("right") else -1)
-        self._at = max(0, min(self._lines - 1, self._at))
-        region = Region(0, self._at, 1, 1)
-        self.scroll_to_region(region, animate=False, immediate=True, force=True)
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        line = y + round(self.scroll_offset.y)
-        found = self._store.read(SESSION, after=2 * line, limit=1)
-        text = str(found[0].data.get("tool", "")) if found else ""
-        return Strip([Segment(f"{line:>8} {text}")]).adjust_cell_length(self.size.width)
-
-
-class BareApp(App[None]):
-    """The bare list alone."""
-
-    def __init__(self, store: Store, lines: int) -> None:
-        super().__init__()
-        self._list = BareList(store, lines)
-
-    def compose(self) -> ComposeResult:
-        yield self._list
-
-
-async def key_times(app: App[None], pilot: Pilot[None]) -> list[float]:
-    """Milliseconds from each key until what it changed has been drawn."""
-    times = []
-    for _ in range(ROUNDS):
-        for key in KEYS:
-            drawn = asyncio.Event()
-            start = time.perf_counter()
-            press(app, key)
-            app.screen.call_after_refresh(drawn.set)
-            await drawn.wait()
-            times.append((time.perf_counter() - start) * 1000)
-    return times
-
-
-def press(app: App[None], key: str) -> None:
-    """Put a key into the application's queue, as the driver does."""
-    from textual import events
-
-    characters = {"right_square_bracket": "]", "left_square_bracket": "["}
-    app.post_message(events.Key(key, characters.get(key, key if len(key) == 1 else None)))
+async def both_paces(keys: KeyTimer, name: str) -> dict[str, float]:
+    """Keys typed with pauses between them, and keys that come as fast as they are answered."""
+    typed = await keys.press_all([*KEYS] * ROUNDS, PAUSE)
+    held = await keys.press_all([*KEYS] * ROUNDS, 0.0)
+    return {**quantiles(name, typed), **quantiles(f"{name}_held", held)}
 
 
 async def measure_console(path: str) -> dict[str, float]:
     begun = time.perf_counter()
     app = stored_app(SESSION, path)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 40)):
         while app.desk.view is None or not len(app.desk.view.recording):
             await asyncio.sleep(0.002)
         drawn = asyncio.Event()
@@ -133,7 +74,8 @@ async def measure_console(path: str) -> dict[str, float]:
         await drawn.wait()
         first = time.perf_counter() - begun
         await asyncio.sleep(0.5)
-        busy = await key_times(app, pilot)
+        keys = KeyTimer(app, app.screen.query_one(Chain))
+        busy = await keys.press_all([*KEYS] * ROUNDS, PAUSE)
         while app._loading:
             await asyncio.sleep(0.05)
         loaded = time.perf_counter() - begun
@@ -142,24 +84,16 @@ async def measure_console(path: str) -> dict[str, float]:
             "first": first,
             "loaded": loaded,
             **quantiles("busy", busy),
-            **quantiles("key", await key_times(app, pilot)),
+            **await both_paces(keys, "key"),
         }
 
 
 async def measure_bare(path: str, calls: int) -> dict[str, float]:
     store = open_store(path, create=False, read_only=True)
-    app = BareApp(store, calls)
+    app = BareApp(store, SESSION, calls)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        return quantiles("key", await key_times(app, pilot))
-
-
-def quantiles(name: str, times: list[float]) -> dict[str, float]:
-    """Median and 95th percentile."""
-    return {
-        f"{name}_ms": statistics.median(times),
-        f"{name}_p95_ms": statistics.quantiles(times, n=20)[18],
-    }
+        return await both_paces(KeyTimer(app, app.list), "key")
 
 
 def child(kind: str, path: str, calls: int) -> None:

@@ -1,0 +1,81 @@
+"""Milliseconds from a key to the picture that answers it.
+
+A key is answered when its action has run, the list has painted its lines anew after that, and the picture
+has been handed to the driver. What is drawn for another reason before the action does not count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.scroll_view import ScrollView
+
+_CHARACTERS = {"right_square_bracket": "]", "left_square_bracket": "["}
+
+
+class KeyTimer:
+    """Presses keys in *app*, a running one, and watches *lines*, the list that they move in."""
+
+    def __init__(self, app: App[Any], lines: ScrollView) -> None:
+        self._app = app
+        self._acted = self._painted = False
+        self._drawn = asyncio.Event()
+        run_action, render_lines, displayed = (
+            app.run_action,
+            lines.render_lines,
+            app.post_display_hook,
+        )
+
+        async def acting(*args: Any, **kwargs: Any) -> bool:
+            done = await run_action(*args, **kwargs)
+            self._acted = True
+            return done
+
+        def painting(*args: Any) -> Any:
+            self._painted = self._acted
+            return render_lines(*args)
+
+        def displaying() -> None:
+            displayed()
+            if self._painted:
+                self._drawn.set()
+
+        app.run_action = acting  # type: ignore[method-assign]
+        lines.render_lines = painting  # type: ignore[method-assign]
+        app.post_display_hook = displaying  # type: ignore[method-assign]
+
+    async def press(self, key: str) -> float:
+        """Press *key*; the milliseconds until the list has been drawn with what it changed."""
+        self._acted = self._painted = False
+        self._drawn.clear()
+        character = _CHARACTERS.get(key, key if len(key) == 1 else None)
+        begun = time.perf_counter()
+        self._app.post_message(events.Key(key, character))
+        await asyncio.wait_for(self._drawn.wait(), 30)
+        return (time.perf_counter() - begun) * 1000
+
+    async def press_all(
+        self, keys: list[str], pause: float, until: Callable[[], bool] | None = None
+    ) -> list[float]:
+        """Press *keys* one after another, *pause* seconds between a picture and the next key."""
+        times = []
+        for key in keys:
+            if until is not None and until():
+                break
+            times.append(await self.press(key))
+            await asyncio.sleep(pause)
+        return times
+
+
+def quantiles(name: str, times: list[float]) -> dict[str, float]:
+    """Median and 95th percentile."""
+    return {
+        f"{name}_ms": round(statistics.median(times), 2),
+        f"{name}_p95_ms": round(statistics.quantiles(times, n=20)[18], 2),
+    }
