@@ -22,6 +22,7 @@ from textual.screen import Screen
 
 from loopguard_console.actions import BY_ID, actions_of, bindings, key_map
 from loopguard_console.bell import Bell
+from loopguard_console.collecting import Collecting
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
@@ -98,6 +99,7 @@ class ConsoleApp(App[None]):
         self._loading = False
         self._opened = 0.0
         self._bell = Bell(self.TITLE)
+        self._collecting = Collecting()
         self._wanted: set[str] = set()
 
     # -- life --------------------------------------------------------------------------------------
@@ -107,6 +109,7 @@ class ConsoleApp(App[None]):
         return own_variables(theme is None or theme.dark)
 
     def on_mount(self) -> None:
+        self._collecting.begin()
         self.set_keymap(key_map(self.remembered.table("keys")))
         for theme in THEMES:
             self.register_theme(theme)
@@ -122,6 +125,7 @@ class ConsoleApp(App[None]):
             self.run_worker(self._read_on(self._rest), exclusive=True, group="reading")
 
     def on_unmount(self) -> None:
+        self._collecting.end()
         if self._feed is not None:
             self._feed.stop()
             self._feed.join(2.0)
@@ -172,7 +176,7 @@ class ConsoleApp(App[None]):
         """Take a batch in; then the feed may go on."""
         batch = message.batch
         self.desk.take(batch)
-        self._loading = batch.more
+        self._loaded(batch.more)
         self._ring()
         self._want()
         self.draw_soon()
@@ -181,13 +185,19 @@ class ConsoleApp(App[None]):
 
     async def _read_on(self, rest: Iterator[Event]) -> None:
         """Read the rest of a recording a little at a time, so that keys are answered meanwhile."""
-        self._loading = True
+        self._loaded(more=True)
         while chunk := list(islice(rest, PIECE)):
             self.desk.record(chunk)
             self.draw_soon()
             await asyncio.sleep(0)
-        self._loading = False
+        self._loaded(more=False)
         self.draw_soon()
+
+    def _loaded(self, more: bool) -> None:
+        """A part of what is stored has been read; *more* of it is to come."""
+        if self._loading and not more:
+            self._collecting.settle()
+        self._loading = more
 
     def draw_soon(self) -> None:
         """Draw what has arrived, at most a few times a second."""
@@ -198,8 +208,11 @@ class ConsoleApp(App[None]):
 
     def _draw(self) -> None:
         self._drawing = False
+        if not self._drawn:
+            self.call_after_refresh(self._collecting.settle)
         self._drawn = time.monotonic()
-        self._redraw()
+        for screen in self._deciding():
+            screen.arrived()
 
     def _want(self) -> None:
         current = self.desk.current
@@ -229,9 +242,11 @@ class ConsoleApp(App[None]):
             self._order(osc9(title))
 
     def _redraw(self) -> None:
-        for screen in self.screen_stack:
-            if isinstance(screen, DecidingScreen):
-                screen.redraw()
+        for screen in self._deciding():
+            screen.redraw()
+
+    def _deciding(self) -> list[DecidingScreen]:
+        return [screen for screen in self.screen_stack if isinstance(screen, DecidingScreen)]
 
     # -- for the screens ---------------------------------------------------------------------------
 

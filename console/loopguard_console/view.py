@@ -220,6 +220,12 @@ class View:
         return self.recording.seq_at(self.cursor)
 
     @property
+    def moment(self) -> tuple[int, int, int]:
+        """What stands at the cursor is the same as long as this is: the call, how far the log had
+        come, and the letters given."""
+        return self.cursor, self.seq, len(self.recording.letters)
+
+    @property
     def guard(self) -> Guard:
         """The guard as it stood at the cursor."""
         return self.recording.guard_at(self.seq)

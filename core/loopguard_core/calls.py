@@ -120,3 +120,7 @@ class Asked:
         self.opened = opened
         self.resolved: Event | None = None
         self.resolved_seq = 0
+
+    def waits_at(self, seq: int) -> bool:
+        """Whether it waited when event *seq* had come."""
+        return self.opened.seq <= seq and not 0 < self.resolved_seq <= seq

@@ -276,7 +276,7 @@ class Recording:
         row.before = Tier(self._before[index])
         row.after = Tier(self._after[index])
         row.cause = _CAUSES[self._flags[index] >> 1 & 0x3F]
-        row.released = bool(self._flags[index] & 1)
+        row.released = self.released(index)
         row.turn = self.turn_at(index)
         row.start_seq = self._starts[index]
         row.end_seq = self._end_of(index)
@@ -285,6 +285,10 @@ class Recording:
     def together(self, index: int) -> bool:
         """Whether a call stands in the same assistant message as the call before it."""
         return bool(self._flags[index] & 0x80)
+
+    def released(self, index: int) -> bool:
+        """Whether a call ran only because a human let it."""
+        return bool(self._flags[index] & 1)
 
     def turn_at(self, index: int) -> int:
         """The turn in which a call was made; 0 before the first message."""
@@ -417,11 +421,7 @@ class Recording:
 
     def pending_at(self, seq: int) -> list[Asked]:
         """Requests that waited after event *seq*, the oldest first."""
-        return [
-            asked
-            for asked in self.requests.values()
-            if asked.opened.seq <= seq and not 0 < asked.resolved_seq <= seq
-        ]
+        return [asked for asked in self.requests.values() if asked.waits_at(seq)]
 
     def window_at(self, index: int, last: int | None = None) -> array[int]:
         """The keys of the last *last* calls (the window's length by default) up to call *index*."""

@@ -71,6 +71,10 @@ class DecidingScreen(Screen[None]):
         """Draw what depends on the selection."""
         raise NotImplementedError
 
+    def arrived(self) -> None:
+        """Draw what may have changed by what came in: a few times a second, while anything comes."""
+        self.redraw()
+
     # -- arming ------------------------------------------------------------------------------------
 
     def look(self) -> bool:

@@ -52,6 +52,8 @@ NOTHING = (("There are no calls in this recording.\n\n", "bold"),)
 #: Seconds after a key until the panes beside the chain follow it: in a pause, or while keys go on.
 DETAILS_AFTER = 0.06
 DETAILS_AT_LAST = 0.3
+#: Seconds between two pictures of what stands beside the chain, while calls come in.
+DETAILS_EVERY = 0.5
 
 
 class MainScreen(Looking, Searching, Debugging, Managing):
@@ -65,7 +67,10 @@ class MainScreen(Looking, Searching, Debugging, Managing):
     def __init__(self) -> None:
         super().__init__()
         self._pause: Timer | None = None
-        self._since = 0.0
+        self._since = self._drawn = 0.0
+        self._waiting: list[str] = []
+        self._rest: Timer | None = None
+        self._told: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield StatusBar(id="status")
@@ -138,6 +143,10 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         """Draw everything from the desk as it stands."""
         if not self.is_mounted:
             return
+        self._drawn = time.monotonic()
+        if self._rest is not None:
+            self._rest.stop()
+            self._rest = None
         desk = self.console_app.desk
         self._welcome()
         self.query_one(SessionList).show(desk)
@@ -145,11 +154,26 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         self.query_one(Chain).show(self.view)
         self.look_on()
         if self._pause is None:
-            self._wait_for_details()
+            self._details()
+
+    def arrived(self) -> None:
+        """Draw the chain at once, the rest now and then; at once where somebody began to wait."""
+        if not self.is_mounted:
+            return
+        waiting = [r.request for r in self.console_app.desk.waiting]
+        wait = self._drawn + DETAILS_EVERY - time.monotonic()
+        chain = self.query_one(Chain)
+        if wait <= 0 or waiting != self._waiting or self.view is not chain.view:
+            self._waiting = waiting
+            self.redraw()
+            return
+        chain.show(self.view)
+        if self._rest is None:
+            self._rest = self.set_timer(wait, self.redraw)
 
     def moved(self) -> None:
         """Draw the chain at once, and what is told of the selected call when the keys pause."""
-        self.query_one(Chain).show(self.view)
+        self.query_one(Chain).show(self.view, moved=True)
         if self._pause is None:
             self._wait_for_details()
         elif time.monotonic() - self._since < DETAILS_AT_LAST:
@@ -163,12 +187,8 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         self._pause = None
         if not self.is_mounted:
             return
-        view = self.view
+        view, app = self.view, self.console_app
         self._title(view)
-        app = self.console_app
-        self.query_one(WindowPane).show(view)
-        self.query_one(CounterPane).show(view)
-        self.query_one(TimelinePane).show(view)
         request = self.selected()
         armed = self.look()
         asking = (
@@ -176,7 +196,15 @@ class MainScreen(Looking, Searching, Debugging, Managing):
             if request is None
             else Asking(request, left_of(request, app.desk.now), armed, app.decider is not None)
         )
-        self.query_one(Inspector).show(view, asking)
+        window, inspector = self.query_one(WindowPane), self.query_one(Inspector)
+        moment = None if view is None else view.moment
+        told = (view, moment, asking, window.size, inspector.size)
+        if told != self._told:
+            self._told = told
+            window.show(view)
+            self.query_one(CounterPane).show(view)
+            inspector.show(view, asking)
+        self.query_one(TimelinePane).show(view)
         self.query_one(StatusBar).show(
             app.desk, title=app.source, muted=app.muted, watches=app.decider is None
         )
@@ -227,7 +255,7 @@ class MainScreen(Looking, Searching, Debugging, Managing):
 
     def _second(self) -> None:
         if self.console_app.desk.live:
-            self.query_one(InboxList).refresh()
+            self.query_one(InboxList).update()
             self._details()
 
     # -- lists -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from rich.segment import Segment
 
@@ -11,10 +11,30 @@ from loopguard_console.marks import OUTCOMES, mark_words
 from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
 from loopguard_console.view import View
 from loopguard_console.widgets.virtual import VirtualList
-from loopguard_core.calls import Row
+from loopguard_core.calls import STATES, Row
 
 TIER_STYLES = ("p-allow", "p-warn", "p-block", "p-halt")
 PILLS = ("p-allow", "p-warnpill", "p-blockpill", "p-haltpill")
+#: Calls of a fold whose tiers are told one by one.
+_TOLD = 500
+
+
+def _numbers(view: View) -> int:
+    """Cells for a call's number."""
+    return max(3, len(str(len(view.recording))))
+
+
+def _letter(view: View, index: int) -> tuple[int | None, bool]:
+    """The letter of a call that comes again, and whether it is that of the call at the cursor."""
+    recording = view.recording
+    key = recording.keys[index]
+    letter = recording.letters.get(key)
+    here = letter is not None and view.cursor >= 0 and recording.keys[view.cursor] == key
+    return letter, here
+
+
+def _worst(tiers: bytes | bytearray) -> int:
+    return next((tier for tier in (3, 2, 1) if tiers.find(tier) >= 0), 0)
 
 
 class Chain(VirtualList):
@@ -24,15 +44,18 @@ class Chain(VirtualList):
         super().__init__(id=id)
         self.view: View | None = None
 
-    def show(self, view: View | None) -> None:
-        """Show *view* as it stands now."""
-        self.view = view
-        self.update()
-        top, total = round(self.scroll_offset.y), self.count()
-        if view is not None and total:
-            first = view.line(min(top, total - 1)).first
-            last = view.line(max(0, min(top + self.size.height, total) - 1)).last
-            view.recording.prefetch(first, min(last, len(view.recording) - 1))
+    def show(self, view: View | None, *, moved: bool = False) -> None:
+        """Show *view* as it stands now. *moved*: a person moved in it and wants to see where to."""
+        if view is not self.view:
+            self.forget()
+            self.view = view
+        self.update(show_cursor=moved)
+
+    def prepare(self, first: int, last: int) -> None:
+        view = self.view
+        if view is not None:
+            until = min(view.line(last).last, len(view.recording) - 1)
+            view.recording.prefetch(view.line(first).first, until)
 
     def count(self) -> int:
         return 0 if self.view is None else len(self.view.lines)
@@ -50,6 +73,23 @@ class Chain(VirtualList):
             return f"  No call matches {what}. Esc shows all calls again."
         return "  No calls yet. They appear here as the agent makes them."
 
+    def face(self, line: int) -> Hashable:
+        view = self.view
+        if view is None:
+            return None
+        what = view.line(line)
+        if what.is_mark:
+            return what
+        first = what.first
+        marked = _numbers(view), self._flag(view, what.first, what.last)
+        if what.folds:
+            calls, tiers = view.calls(what), view.tiers(what)
+            letters = tuple(_letter(view, index) for index in calls[: what.period])
+            told = len(calls), _worst(tiers), bytes(tiers[:_TOLD])
+            return what, view.lines.opened(what.segment), marked, letters, told
+        stands = self._stands(view, first), view.recording.tiers[first]
+        return first, what.inside, marked, _letter(view, first), self._batch(view, first), stands
+
     def paint(self, line: int, width: int) -> list[Segment]:
         view = self.view
         if view is None:
@@ -63,31 +103,31 @@ class Chain(VirtualList):
 
     # -- one call ----------------------------------------------------------------------------------
 
-    def _gutter(self, view: View, key: int, inside: bool, first: int, last: int) -> list[Segment]:
-        letter = view.recording.letters.get(key)
-        same = view.cursor >= 0 and view.recording.keys[view.cursor] == key and letter is not None
+    def _gutter(self, view: View, inside: bool, first: int, last: int) -> list[Segment]:
+        letter, same = _letter(view, first)
         bar = "┃" if same else ("│" if inside else " ")
         style = f"l-{(letter or 0) % 8}"
         name = " " if letter is None else chr(65 + letter % 26)
+        flag, flag_style = self._flag(view, first, last)
         return [
             Segment(bar, self.style(style if same else "p-dim")),
             Segment(name, self.style(style) + self.style("p-strong")),
-            self._flag(view, first, last),
+            Segment(flag, self.style(flag_style)),
         ]
 
-    def _flag(self, view: View, first: int, last: int) -> Segment:
-        """What a person marked among the calls from *first* to *last*: a hit of the search."""
+    def _flag(self, view: View, first: int, last: int) -> tuple[str, str]:
+        """What a person marked among the calls from *first* to *last*, and its style: a hit of the search."""
         hits = view.hits
         if hits is not None and not view.filtered and hits.between(first, last):
-            return Segment("›", self.style("p-accent"))
-        return Segment(" ")
+            return "›", "p-accent"
+        return " ", "p-text"
 
     def _call(self, view: View, row: Row, inside: bool, width: int) -> list[Segment]:
         recording = view.recording
         index = row.number - 1
-        out = self._gutter(view, row.key, inside, index, index)
-        numbers = max(3, len(str(len(recording))))
-        out.append(Segment(pad(str(row.number), numbers, right=True), self.style("p-dim")))
+        out = self._gutter(view, inside, index, index)
+        number = pad(str(row.number), _numbers(view), right=True)
+        out.append(Segment(number, self.style("p-dim")))
         out.append(Segment(self._batch(view, index), self.style("p-dim")))
         tail = self._tail(view, row, width)
         room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
@@ -116,17 +156,19 @@ class Chain(VirtualList):
             Segment(pad(preview(args, max(left, 0)), max(left, 0)), self.style("p-text")),
         ]
 
+    def _stands(self, view: View, index: int) -> tuple[str, str]:
+        """How a call stands at the cursor, in a word and its style."""
+        recording = view.recording
+        outcome = STATES[recording.outcomes[index]]
+        word, style = OUTCOMES[outcome]
+        asked = recording.asked_at.get(index)
+        if asked is not None and asked.waits_at(view.seq):
+            return f"waits {safe(asked.request, 6)}", "p-ask"
+        return "let go" if outcome == "ok" and recording.released(index) else word, style
+
     def _tail(self, view: View, row: Row, width: int) -> list[Segment]:
         """Outcome, duration, count in the window and tier, from the right edge."""
-        word, style = OUTCOMES[row.outcome]
-        asked = view.recording.asked_at.get(row.number - 1)
-        if asked is not None and asked.opened.seq <= view.seq:
-            if not asked.resolved_seq or asked.resolved_seq > view.seq:
-                word, style = f"waits {safe(asked.request, 6)}", "p-ask"
-            elif asked.resolved is not None and row.outcome == "ok":
-                word = "let go" if row.released else word
-        elif row.released and row.outcome == "ok":
-            word = "let go"
+        word, style = self._stands(view, row.number - 1)
         out = [Segment(" "), Segment(pad(word, 8), self.style(style))]
         if width >= 70:
             out.append(Segment(pad(span(row.duration), 6, right=True), self.style("p-dim")))
@@ -148,16 +190,16 @@ class Chain(VirtualList):
         first, period = line.first, line.period
         calls, stood = view.calls(line), view.tiers(line)
         total = len(calls)
-        worst = next((t for t in (3, 2, 1) if stood.find(t) >= 0), 0)
-        out = self._gutter(view, recording.keys[first], False, first, line.last)
-        numbers = max(3, len(str(len(recording))))
+        worst = _worst(stood)
+        out = self._gutter(view, False, first, line.last)
         opened = view.lines.opened(line.segment)
-        out.append(Segment(pad(str(first + 1), numbers, right=True), self.style("p-dim")))
+        number = pad(str(first + 1), _numbers(view), right=True)
+        out.append(Segment(number, self.style("p-dim")))
         out.append(Segment("▼" if opened else "▶", self.style("p-loop")))
         if width >= 76:
             out.append(Segment(clock(recording.row(first).ts) + " ", self.style("p-dim")))
         laps = f"×{total // period}" + (f"+{total % period}" if total % period else "")
-        tiers = self._tiers(stood[:500])
+        tiers = self._tiers(stood[:_TOLD])
         tail = [
             Segment(" "),
             Segment(f" {laps} ", self.style("p-loop")),

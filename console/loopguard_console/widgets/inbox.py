@@ -47,7 +47,7 @@ class InboxList(VirtualList):
             at = self.at()
             at = 0 if at < 0 else max(0, min(len(waiting) - 1, at + by))
             self.chosen = waiting[at].request
-            self.update()
+            self.update(show_cursor=True)
 
     def empty(self) -> str:
         return " Nothing waits for you."

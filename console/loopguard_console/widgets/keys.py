@@ -16,6 +16,8 @@ _LAST = ("help", "quit")
 class KeyBar(Pane):
     """As many keys as fit, help and quit always among them."""
 
+    _offered: tuple[object, ...] = ()
+
     def show(self, idle: Callable[[str], str], hidden: frozenset[str] = frozenset()) -> None:
         """Look at the screen's bindings and draw those that do something now.
 
@@ -32,6 +34,10 @@ class KeyBar(Pane):
             key = binding.key_display or shown_key(binding.key)
             seen[action.id] = (key, action.title)
         width = self.size.width or 80
+        offered = (width, *seen.items())
+        if offered == self._offered:
+            return
+        self._offered = offered
         tail = [(name, *seen.pop(name)) for name in _LAST if name in seen]
         room = width - sum(len(key) + len(title) + 3 for _, key, title in tail)
         order = [a for a in BY_ID if a in seen]

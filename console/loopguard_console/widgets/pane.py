@@ -21,4 +21,9 @@ class Pane(Static):
         old = self._put
         if old is None or old.plain != new.plain or old.spans != new.spans:
             self._put = new
-            self.update(new, layout=layout)
+            self.update(new, layout=layout and not self._fits(new))
+
+    def _fits(self, new: Content) -> bool:
+        """True where *new* is as high as what is there."""
+        width, height = self.content_size
+        return bool(width) and new.get_height(self.styles.get_rules(), width) == height

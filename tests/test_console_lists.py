@@ -1,0 +1,154 @@
+"""The virtual lists: what is kept of a painted line is what painting it anew gives; keys and the wheel."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+from collections.abc import Awaitable, Callable
+
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+import console_scene
+from console_scene import Log, Nobody
+from loopguard_console.app import ConsoleApp
+from loopguard_console.widgets.chain import Chain
+
+Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
+
+
+def drive(step: Step, size: tuple[int, int] = (120, 30)) -> None:
+    async def run() -> None:
+        app = console_scene.live(Nobody())
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await step(app, pilot)
+
+    asyncio.run(run())
+
+
+def lines(chain: Chain) -> list[Strip]:
+    return chain.render_lines(chain.size.region)
+
+
+def long_log(seed: int) -> Log:
+    """Calls that repeat, run beside each other, fail and are asked about."""
+    chance = random.Random(seed)
+    log = Log(f"long-{seed}", "writer")
+    for number in range(60):
+        if number % 20 == 0:
+            log.add("user_message", text="go on")
+        tool = chance.choice(("bash", "read", "read"))
+        args = {"n": chance.randrange(3) if number % 5 else number}
+        first = log.start(tool, args)
+        if chance.random() < 0.2:
+            second = log.start("grep", {"n": number})
+            log.add("call_end", call=second, outcome="ok", result="found")
+        if chance.random() < 0.2:
+            name = f"R{number}"
+            log.ask(name, first, "block")
+            log.add("request_resolved", request=name, resolution="approved", by="me")
+        outcome = chance.choice(("ok", "ok", "error"))
+        log.add("call_end", call=first, outcome=outcome, result="done", duration=chance.random())
+    return log
+
+
+def test_a_kept_line_is_what_painting_anew_gives() -> None:
+    log = long_log(5)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        chance = random.Random(1)
+        app.desk.append(log.session, log.events[:3])
+        app.select(log.session)
+        chain = app.screen.query_one(Chain)
+        view = app.desk.view
+        assert view is not None
+        for event in log.events[3:]:
+            app.desk.append(log.session, [event])
+            if chance.random() < 0.3:
+                view.go(chance.randrange(len(view.recording)), reveal=chance.random() < 0.5)
+            elif chance.random() < 0.3:
+                view.follow()
+            chain.show(view)
+            kept = lines(chain)
+            chain.forget()
+            chain.show(view)
+            assert kept == lines(chain)
+
+    drive(step)
+
+
+def test_what_changed_on_the_screen_is_drawn_without_a_key() -> None:
+    log = long_log(7)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        started = next(n for n, e in enumerate(log.events) if e.type == "call_start") + 1
+        app.desk.append(log.session, log.events[:started])
+        app.select(log.session)
+        await pilot.pause()
+        chain = app.screen.query_one(Chain)
+        assert any(" … " in strip.text for strip in lines(chain))
+        app.desk.append(log.session, log.events[started:])
+        app.draw_soon()
+        while not any("60" in strip.text for strip in lines(chain)):
+            await asyncio.sleep(0.02)
+        assert not any(" … " in strip.text for strip in lines(chain))
+
+    drive(step)
+
+
+def test_every_key_that_moves_moves_the_cursor_of_a_list_that_scrolls() -> None:
+    log = long_log(9)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        app.desk.append(log.session, log.events)
+        app.select(log.session)
+        await pilot.pause()
+        view, chain = app.desk.view, app.screen.query_one(Chain)
+        assert view is not None
+        assert chain.count() > chain.size.height
+        places = []
+        for key in ("home", "down", "down", "up", "pagedown", "pageup", "end"):
+            await pilot.press(key)
+            places.append(view.cursor)
+            top = round(chain.scroll_y)
+            assert top <= chain.at() < top + chain.size.height
+        assert places[0] == 0
+        assert places[1] < places[2]
+        assert places[3] == places[1]
+        assert places[4] > places[2]
+        assert places[5] <= places[1]
+        assert places[6] == len(view.recording) - 1
+
+    drive(step)
+
+
+def test_what_was_scrolled_to_stays_while_calls_come_in() -> None:
+    log = long_log(11)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        app.desk.append(log.session, log.events[:-20])
+        app.select(log.session)
+        await pilot.press("g")
+        chain = app.screen.query_one(Chain)
+        chain.scroll_to(y=12, animate=False)
+        app.desk.append(log.session, log.events[-20:])
+        app.draw_soon()
+        await asyncio.sleep(0.4)
+        assert round(chain.scroll_y) == 12
+        await pilot.press("k")
+        assert round(chain.scroll_y) < 12
+
+    drive(step)
+
+
+def test_garbage_is_collected_as_before_once_the_console_is_closed() -> None:
+    before = gc.get_threshold()
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        assert gc.get_threshold() != before
+
+    drive(step)
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
