@@ -34,6 +34,11 @@ QUESTIONS: dict[str, Callable[[Store, int], object]] = {
 def log(place: Path, calls: int) -> tuple[SqliteStore, int]:
     """A store of one session with *calls* calls, and the number of its last event."""
     store = SqliteStore(str(place))
+    return store, fill(store, calls)
+
+
+def fill(store: Store, calls: int) -> int:
+    """Write one session with *calls* calls; the number of its last event."""
     store.append(Event("session_start", "s", ts=1.0))
     events = []
     for n in range(calls):
@@ -45,7 +50,7 @@ def log(place: Path, calls: int) -> tuple[SqliteStore, int]:
         events.append(Event("call_end", "s", ts=1.0, data={"call": f"c{n}", "outcome": "ok"}))
     store.extend(events)
     store.append(Event("request_opened", "s", data={"call": "c0", "tier": "block"}))
-    return store, store.last("s")
+    return store.last("s")
 
 
 def steps(store: SqliteStore, ask: Callable[[Store, int], object], last: int) -> int:

@@ -275,19 +275,25 @@ def test_one_of_many_racing_answers_wins(store: Store) -> None:
     assert sorted(won) == sorted(names)
 
 
+def _agree(plan: Plan, place: str) -> None:
+    """Whatever is appended, the store at *place* answers every question as the one in memory does."""
+    memory, store = MemoryStore(), open_store(place)
+    assert [_try(store, step) for step in plan] == [_try(memory, step) for step in plan]
+    assert _everything(store) == _everything(memory)
+    store.close()
+
+
 @settings(max_examples=60, deadline=None)
 @given(plans)
 def test_engines_agree_on_everything(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
-    """Whatever is appended, all engines answer every question alike."""
-    memory = MemoryStore()
-    expected = [_try(memory, step) for step in plan], _everything(memory)
-    places = [str(tmp_path_factory.mktemp("s") / "events.db")]
-    if not postgres.missing():
-        places.append(postgres.emptied())
-    for place in places:
-        store = open_store(place)
-        assert ([_try(store, step) for step in plan], _everything(store)) == expected
-        store.close()
+    _agree(plan, str(tmp_path_factory.mktemp("s") / "events.db"))
+
+
+@postgres.needs
+@settings(max_examples=25, deadline=None)
+@given(plans)
+def test_postgres_agrees_on_everything(plan: Plan) -> None:
+    _agree(plan, postgres.emptied())
 
 
 def test_many_at_once_pass_over_what_is_there(store: Store) -> None:

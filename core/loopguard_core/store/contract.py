@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from loopguard_core.events import Event
 
@@ -269,6 +269,12 @@ class Store:
     def forget(self, session: str) -> int:
         """Remove *session* with everything that belongs to it alone; how many events that were."""
         raise NotImplementedError
+
+    def forget_all(self, sessions: Sequence[str]) -> Iterator[str]:
+        """Remove these sessions; each is given once it is gone. Engines may take several at a time."""
+        for session in sessions:
+            self.forget(session)
+            yield session
 
     def size(self, session: str | None = None) -> int:
         """Bytes that the store takes, or those that the events of *session* do."""

@@ -85,9 +85,10 @@ def plan(
 
 def carry_out(store: Store, plan: Plan) -> Iterator[Going]:
     """Forget what *plan* says, one session after the other; each is given when it is gone."""
-    for going in plan.going:
-        store.forget(going.session.session)
-        yield going
+    going = {each.session.session: each for each in plan.going}
+    for name in store.forget_all(list(going)):
+        yield going[name]
+    store.tidy()
 
 
 def in_use(session: Session, now: float, host: str) -> bool:

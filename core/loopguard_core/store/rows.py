@@ -134,21 +134,21 @@ def pack(
     *,
     never: bool = False,
     encode: Callable[[dict[str, Any]], str] = to_json,
-    column: Callable[[str], str] = column,
+    spell: Callable[[str], str] | None = None,
 ) -> Row:
     """The row of *event*. The *redactor* sees every text before it is cut or goes anywhere.
 
     *never*: what its tool was given and gave is not stored at all. *encode* gives the same text as
-    ``to_json``, quicker. *column* spells a text as a column of the engine can hold it.
+    ``to_json``, quicker. *spell* spells a text as a column of the engine can hold it.
     """
     rest = event.data.copy()
     kind = event.type
     harmless = _HARMLESS
     if kind in OF_CALL:
         row = Row(0, None)
-        row.call = _take(rest, "call", column)
+        row.call = _take(rest, "call", spell)
         if kind == "call_start":
-            row.tool = _take(rest, "tool", column)
+            row.tool = _take(rest, "tool", spell)
         verdict = rest.get("verdict")
         if type(verdict) is dict:
             row.tier = TIERS.get(str(verdict.get("tier")), 0)
@@ -158,7 +158,7 @@ def pack(
     else:
         row = Row(None, _MARKS.get(kind))
         if kind in OF_REQUEST:
-            row.request = _take(rest, "request", column)
+            row.request = _take(rest, "request", spell)
     heavy = {}
     for name in HEAVY:
         if name in rest:
@@ -205,12 +205,15 @@ def _pack_heavy(
     return hidden
 
 
-def _take(rest: dict[str, Any], name: str, column: Callable[[str], str]) -> str | None:
+def _take(rest: dict[str, Any], name: str, spell: Callable[[str], str] | None) -> str | None:
     """The field *name* as a column; it leaves *rest* only where the column carries it whole."""
     value = rest.get(name)
     if type(value) is not str or not value:
         return None
-    text = value if value.isascii() else column(value)
+    if spell is not None:
+        text = spell(value)
+    else:
+        text = value if value.isascii() else column(value)
     if text == value:
         del rest[name]
     return text

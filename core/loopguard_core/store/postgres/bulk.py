@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from loopguard_core.store import rows
 from loopguard_core.store.contract import Stale, Taken
 from loopguard_core.store.postgres import statements as sql
-from loopguard_core.store.postgres.link import BULK
+from loopguard_core.store.postgres.link import BULK, Lost
 from loopguard_core.store.postgres.tail import find_or_make
 from loopguard_core.store.postgres.writer import Collision
 
@@ -38,77 +37,121 @@ def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | N
 
     With *expect*, all of them or none, as the contract says.
     """
-    tails: dict[str, Tail] = {}
-    new = 0
-    whole = expect is not None
-    with link.transaction(BULK):
-        if expect is not None and any(expect != _last(link, session) for session, _, _ in packed):
-            raise Stale
-        run: list[Packed] = []
-        for one in packed:
-            if one[1].type not in rows.OF_REQUEST or (
-                one[2].request is None and one[1].type == "grant"
-            ):
-                run.append(one)
-                continue
-            new += _plain(link, tails, run, whole)
-            run = []
-            tails.pop(one[0], None)
-            try:
-                writer.append_once(one[0], None, one[1], one[2])
-                new += 1
-            except Taken:
-                if whole:
-                    raise
-        new += _plain(link, tails, run, whole)
-        link.rows(_HEARD)
-    for tail in tails.values():
-        writer.keep(tail)
-    return new
+    batch = _Batch(link, writer, whole=expect is not None)
+    try:
+        with link.transaction(BULK):
+            if expect is not None and any(expect != _last(link, s) for s, _, _ in packed):
+                raise Stale
+            for session, event, row in packed:
+                batch.add(session, event, row)
+            batch.flush()
+            link.rows(_HEARD)
+            batch.complete = True
+    except Lost:
+        if not batch.stands():
+            raise Collision from None
+    else:
+        batch.keep()
+    for _, event, row in packed:
+        if event.type == "request_opened" and not event.text("request"):
+            event.data["request"] = row.request
+    return batch.new
+
+
+class _Batch:
+    """What one transaction appends. *whole*: an entry that is there already is an error."""
+
+    def __init__(self, link: Link, writer: Writer, *, whole: bool) -> None:
+        self._link = link
+        self._writer = writer
+        self._whole = whole
+        self._tails: dict[str, Tail] = {}
+        self._run: list[Packed] = []
+        self._last: dict[str, tuple[int, int, str, str | None]] = {}
+        self.new = 0
+        self.complete = False
+
+    def add(self, session: str, event: Event, row: Row) -> None:
+        """Take in the next event. Raises ``Taken``, ``Collision``."""
+        if row.request is None and event.type != "request_opened":
+            self._run.append((session, event, row))
+            return
+        self.flush()
+        self._tails.pop(session, None)
+        if not event.text("request"):
+            row.request = None  # an attempt that failed may have given it a name
+        try:
+            tail = self._writer.once(session, None, event, row)
+        except Taken:
+            if self._whole:
+                raise
+            return
+        self.new += 1
+        self._last[session] = (tail.born, tail.seq, event.type, row.data)
+
+    def flush(self) -> None:
+        """Insert the plain events that were taken in. Raises ``Taken``, ``Collision``."""
+        run, self._run = self._run, []
+        there = self._there(run)
+        events: list[tuple[Any, ...]] = []
+        payloads: list[tuple[Any, ...]] = []
+        for session, event, row in run:
+            if row.call is not None:
+                key = (session, row.call, event.type)
+                if key in there and self._whole:
+                    raise Taken(there[key])
+                if key in there:
+                    continue
+                there[key] = 0
+            tail = self._tails[session]
+            columns = tail.next(self._link, event, row)
+            events.append(columns)
+            self._last[session] = (tail.born, tail.seq, columns[4], row.data)
+            if row.digest is not None and row.digest not in tail.known:
+                payloads.append((session, row.digest, tail.born, row.payload))
+                tail.keep(row.digest)
+        if payloads:
+            self._link.many(_PAYLOAD, payloads)
+        if events and self._link.many(_EVENT, events) != len(events):
+            raise Collision
+        self.new += len(events)
+
+    def _there(self, run: Sequence[Packed]) -> dict[tuple[str, str, str], int]:
+        """Starts and ends of the calls of *run* that are there already, and their numbers."""
+        calls: dict[str, set[str]] = {}
+        for session, _, row in run:
+            wanted = calls.setdefault(session, set())
+            if row.call is not None:
+                wanted.add(row.call)
+        there: dict[tuple[str, str, str], int] = {}
+        for session, wanted in calls.items():
+            tail = self._tails.get(session)
+            if tail is None:
+                tail = self._tails[session] = find_or_make(self._link, session)
+            if wanted:
+                found = self._link.rows(_THERE, (session, tail.born, list(wanted)), BULK)
+                there.update(((session, call, kind), seq) for call, kind, seq in found)
+        return there
+
+    def stands(self) -> bool:
+        """Whether a transaction of which no answer came was committed. Raises ``StoreError``."""
+        if not self.complete:
+            return False
+        for session, (born, seq, kind, data) in self._last.items():
+            found = self._link.rows(sql.WRITTEN, (session, born, seq))
+            if not found or (found[0][0], found[0][4]) != (kind, data):
+                return False
+        return True
+
+    def keep(self) -> None:
+        """Let the writer go on from here."""
+        for tail in self._tails.values():
+            self._writer.keep(tail)
 
 
 def _last(link: Link, session: str) -> int:
     found = link.rows(sql.LAST, (session, session))
     return int(found[0][0]) if found else 0
-
-
-def _plain(link: Link, tails: dict[str, Tail], run: Sequence[Packed], whole: bool) -> int:
-    """Append events that are no request's. With *whole*, raises ``Taken`` for one that is there."""
-    if not run:
-        return 0
-    calls: dict[str, set[str]] = {}
-    for session, _, row in run:
-        wanted = calls.setdefault(session, set())
-        if row.call is not None:
-            wanted.add(row.call)
-    there: dict[tuple[str, str, str], int] = {}
-    for session, wanted in calls.items():
-        tail = tails.get(session)
-        if tail is None:
-            tail = tails[session] = find_or_make(link, session)
-        if wanted:
-            found = link.rows(_THERE, (session, tail.born, list(wanted)), BULK)
-            there.update(((session, call, kind), seq) for call, kind, seq in found)
-    events: list[tuple[Any, ...]] = []
-    payloads: list[tuple[Any, ...]] = []
-    for session, event, row in run:
-        if row.call is not None:
-            key = (session, row.call, event.type)
-            if key in there and whole:
-                raise Taken(there[key])
-            if key in there:
-                continue
-            there[key] = 0
-        tail = tails[session]
-        events.append(tail.next(link, event, row))
-        if row.digest is not None and row.digest not in tail.known:
-            payloads.append((session, row.digest, tail.born, row.payload))
-            tail.keep(row.digest)
-    if payloads:
-        link.many(_PAYLOAD, payloads)
-    if events and link.many(_EVENT, events) != len(events):
-        raise Collision
-    return len(events)
 
 
 def add(store: Store, event: Event) -> int:

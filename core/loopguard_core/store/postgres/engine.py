@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from _thread import _local
+from time import monotonic
 
 from loopguard_core.events import Event
 from loopguard_core.processes import alive, started
 from loopguard_core.store import records, rows
-from loopguard_core.store.contract import ATTACHED_SECONDS, Replaced, Request, Session, Stale, Store
+from loopguard_core.store.contract import ATTACHED_SECONDS, Request, Session, Stale, Store
 from loopguard_core.store.postgres import statements as sql
 from loopguard_core.store.postgres.link import Link
 from loopguard_core.store.postgres.migrations import check
@@ -16,7 +17,7 @@ from loopguard_core.store.postgres.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from loopguard_core.redact import Redactor
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: How often a bulk append begins anew because others wrote meanwhile.
 _TRIES = 5
+#: Seconds between two times that a console looks after the months.
+_TIDY = 3600.0
 
 
 class PostgresStore(Store):
@@ -47,8 +50,8 @@ class PostgresStore(Store):
             place, read_only=read_only, opened=lambda link: check(link, create=create)
         )
         self._writer = Writer(self._link)
-        self._written = 0
         self._wakes = _local()
+        self._tidy_at = 0.0
         self._link.open()
 
     @property
@@ -63,7 +66,6 @@ class PostgresStore(Store):
         session = rows.narrow(event.session)
         with self._link.lock:
             row = self._pack(session, event)
-            self._check_replaced()
             if row.request is None and event.type != "request_opened":
                 return self._writer.append(session, expect, event, row)
             seq = self._writer.append_once(session, expect, event, row)
@@ -91,7 +93,6 @@ class PostgresStore(Store):
         from loopguard_core.store.postgres import bulk  # never on an agent's path
         from loopguard_core.store.postgres.writer import Collision
 
-        self._check_replaced()
         for _ in range(_TRIES):
             try:
                 return bulk.extend(self._link, self._writer, packed, expect)
@@ -103,7 +104,7 @@ class PostgresStore(Store):
 
     def _pack(self, session: str, event: Event) -> rows.Row:
         never = self._has_secret_tool and self._never_stored(session, event)
-        return rows.pack(event, self._redactor, self._limit, never=never, column=rows.narrow)
+        return rows.pack(event, self._redactor, self._limit, never=never, spell=rows.narrow)
 
     def _never_stored(self, session: str, event: Event) -> bool:
         """True where the tool that *event* is about is one whose payloads are not stored."""
@@ -117,14 +118,6 @@ class PostgresStore(Store):
             request = self.request(event.text("request"))
             tool = request.tool if request is not None else ""
         return bool(tool) and self._redactor.rules.hides(tool)
-
-    def _check_replaced(self) -> None:
-        """Raises ``Replaced`` before the first write to another store than that of the last one."""
-        before, self._written = self._written, self._link.generation
-        if before and before != self._written:
-            raise Replaced(
-                f"the event store {self.place} was replaced; another one is in use from here on"
-            )
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -190,6 +183,9 @@ class PostgresStore(Store):
     def beat(self, ts: float) -> None:
         pid = os.getpid()
         self._link.write(sql.BEAT, (_host(), pid, started(pid), float(ts)))
+        if monotonic() >= self._tidy_at:
+            self._tidy_at = monotonic() + _TIDY
+            self.tidy()
 
     def attached(self, now: float) -> list[int]:
         host = _host()
@@ -207,10 +203,24 @@ class PostgresStore(Store):
         self._writer.forget(name)
         return keeping.forget(self._link, name)
 
+    def forget_all(self, sessions: Sequence[str]) -> Iterator[str]:
+        from loopguard_core.store.postgres import keeping
+
+        names = {rows.narrow(session): session for session in sessions}
+        for name in names:
+            self._writer.forget(name)
+        for name in keeping.forget_all(self._link, list(names)):
+            yield names[name]
+
     def size(self, session: str | None = None) -> int:
         from loopguard_core.store.postgres import keeping
 
         return keeping.size(self._link, None if session is None else rows.narrow(session))
+
+    def tidy(self) -> None:
+        from loopguard_core.store.postgres import keeping
+
+        keeping.tidy(self._link)
 
     def close(self) -> None:
         self._link.close()

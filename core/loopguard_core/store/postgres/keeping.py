@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import gmtime
 
+from loopguard_core.store.contract import StoreError
 from loopguard_core.store.postgres import statements as sql
-from loopguard_core.store.postgres.link import BULK
+from loopguard_core.store.postgres.link import BULK, Lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from loopguard_core.store.postgres.link import Link
 
 #: Rows removed in one transaction, so that nobody waits for it.
@@ -24,6 +28,11 @@ DELETE FROM loopguard.event WHERE session = %s AND born = %s AND seq <= (
 _REST = (
     "DELETE FROM loopguard.payload WHERE session = %s AND born = %s",
     "DELETE FROM loopguard.session WHERE session = %s AND born = %s",
+)
+_OF_MONTH = "SELECT session FROM loopguard.session WHERE born = %s"
+_DROPPED = (
+    "DELETE FROM loopguard.request WHERE session = ANY(%s)",
+    "DELETE FROM loopguard.session WHERE session = ANY(%s)",
 )
 _SIZE = f"""
 SELECT coalesce(sum(l.bytes), 0)::bigint FROM loopguard.session AS s {sql.LATEST}"""
@@ -49,6 +58,37 @@ def forget(link: Link, session: str) -> int:
     return gone
 
 
+def forget_all(link: Link, sessions: Sequence[str]) -> Iterator[str]:
+    """Remove *sessions*; each is given once it is gone. A month that goes as a whole is dropped."""
+    left = dict.fromkeys(sessions)
+    for born in _closed_months(link) if _owns(link) else ():
+        there = [str(name) for (name,) in link.rows(_OF_MONTH, (born,))]
+        if there and all(name in left for name in there) and _drop(link, born, there):
+            for name in there:
+                del left[name]
+                yield name
+    for name in left:
+        forget(link, name)
+        yield name
+
+
+def _drop(link: Link, born: int, sessions: list[str]) -> bool:
+    """Drop a month with its *sessions*. False where others have come to it, or somebody holds it."""
+    try:
+        with link.transaction(BULK):
+            there = link.rows(f"{_OF_MONTH} FOR UPDATE", (born,))
+            if len(there) > len(sessions):
+                return False
+            for statement in _DROPPED:
+                link.write(statement, (sessions,), BULK)
+            link.script(f"DROP TABLE loopguard.event_{born}, loopguard.payload_{born}")
+    except Lost:
+        raise
+    except StoreError:
+        return False  # as rows, then
+    return True
+
+
 def size(link: Link, session: str | None) -> int:
     """Bytes of the events of *session*, or of all, with what they refer to; before any compression."""
     if session is None:
@@ -65,12 +105,13 @@ def make_months(link: Link) -> None:
     year, month = gmtime()[:2]
     for _ in range(_AHEAD + 1):
         born = year * 100 + month
-        if f"event_{born}" not in there and link.rows(_OWNER)[0][0]:
-            _make_month(link, born)
+        if f"event_{born}" not in there and _owns(link):
+            make_month(link, born)
         year, month = (year, month + 1) if month < 12 else (year + 1, 1)
 
 
-def _make_month(link: Link, born: int) -> None:
+def make_month(link: Link, born: int) -> None:
+    """Make the partitions of the month *born*, unless it has begun without. Raises ``StoreError``."""
     with link.transaction():
         if link.rows("SELECT 1 FROM loopguard.event WHERE born = %s LIMIT 1", (born,)):
             return  # it has begun in the partition for the rest, and ends there
@@ -81,18 +122,27 @@ def _make_month(link: Link, born: int) -> None:
             )
 
 
-def drop_empty_months(link: Link) -> None:
-    """Drop the partitions of months that are over and whose sessions are all forgotten.
-
-    Raises ``StoreError``.
-    """
-    if not link.rows(_OWNER)[0][0]:
-        return
+def _closed_months(link: Link) -> list[int]:
+    """Months that are over and have partitions of their own."""
     year, month = gmtime()[:2]
-    for (name,) in link.rows(_MONTHS):
-        born = name.removeprefix("event_")
-        if not born.isdigit() or int(born) >= year * 100 + month:
-            continue
-        if link.rows("SELECT 1 FROM loopguard.session WHERE born = %s LIMIT 1", (int(born),)):
-            continue
-        link.script(f"DROP TABLE loopguard.event_{born}, loopguard.payload_{born}")
+    names = (str(name).removeprefix("event_") for (name,) in link.rows(_MONTHS))
+    return sorted(int(n) for n in names if n.isdigit() and int(n) < year * 100 + month)
+
+
+def _owns(link: Link) -> bool:
+    return bool(link.rows(_OWNER)[0][0])
+
+
+def tidy(link: Link) -> None:
+    """Make the months to come, drop those that are over and empty, forget consoles of long ago.
+
+    Never raises.
+    """
+    with suppress(StoreError):
+        make_months(link)
+        for born in _closed_months(link) if _owns(link) else ():
+            if not link.rows(f"{_OF_MONTH} LIMIT 1", (born,)):
+                _drop(link, born, [])
+        link.write(
+            "DELETE FROM loopguard.console WHERE heard < clock_timestamp() - interval '1 day'"
+        )

@@ -18,7 +18,7 @@ from psycopg import generators
 from psycopg.types.numeric import Int8Dumper
 from psycopg.waiting import Ready
 
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.postgres.failures import TimeUp, failed, lost
 from loopguard_core.store.urls import in_full
 
@@ -57,10 +57,13 @@ class _Connection(psycopg.Connection[Any]):
             wanted = next(gen)
             poll = select.poll()
             socket = self.pgconn.socket
+            registered = 0
             while True:
-                poll.register(socket, _events(wanted))
+                if wanted != registered:
+                    poll.register(socket, _events(wanted))
+                    registered = wanted
                 left = self.until - monotonic()
-                ready = poll.poll(left * 1000) if left > 0 else []
+                ready = poll.poll(left * 1000) if left > 0 else None
                 if not ready:
                     raise TimeUp
                 wanted = gen.send(_answer(ready[0][1]))
@@ -128,8 +131,10 @@ class Link:
         self.listening = False
         self._opened = opened
         self._db: _Connection | None = None
+        self._cursor: psycopg.Cursor[Any] | None = None
         self._pid = 0
         self._store = ""
+        self._written = 0
         self._deep = 0
         self._opening = False
         _links[:] = [r for r in _links if r() is not None]
@@ -144,20 +149,21 @@ class Link:
                 return self._run(sql, values, seconds).fetchall()
             except psycopg.Error as error:
                 if self._deep or not lost(error):
-                    raise failed(self.place, error) from None
+                    raise self.failure(error) from None
             try:
                 return self._run(sql, values, seconds).fetchall()
             except psycopg.Error as error:
-                raise failed(self.place, error) from None
+                raise self.failure(error) from None
 
     def write(self, sql: str, values: Sequence[Any] = (), seconds: float = WRITE) -> int:
         """Run one writing statement; how many rows it wrote or gave.
 
-        Raises ``Lost`` where the connection broke meanwhile, so that nobody knows whether it was written.
+        Raises ``Lost`` where the connection broke meanwhile, so that nobody knows whether it was written,
+        ``Replaced`` where another store answers than that which was written to before.
         """
         with self.lock:
             try:
-                return self._run(sql, values, seconds).rowcount
+                return self._write(sql, values, seconds).rowcount
             except psycopg.Error as error:
                 raise self.failure(error) from None
 
@@ -165,7 +171,7 @@ class Link:
         """Run one writing statement that gives rows. Raises ``Lost`` as ``write`` does."""
         with self.lock:
             try:
-                return self._run(sql, values, seconds).fetchall()
+                return self._write(sql, values, seconds).fetchall()
             except psycopg.Error as error:
                 raise self.failure(error) from None
 
@@ -200,13 +206,25 @@ class Link:
             except psycopg.Error as error:
                 raise self.failure(error) from None
 
+    def _write(self, sql: str, values: Sequence[Any], seconds: float) -> psycopg.Cursor[Any]:
+        self._fresh(seconds)
+        if self._written != self.generation:
+            before, self._written = self._written, self.generation
+            if before:
+                raise Replaced(
+                    f"the event store {self.place} was replaced; another one is in use from here on"
+                )
+        return self._run(sql, values, seconds)
+
     def failure(self, error: psycopg.Error) -> StoreError:
         """*error* as it is told; ``Lost`` where the connection is gone."""
         said = failed(self.place, error)
         return Lost(str(said)) if lost(error) else said
 
     def _run(self, sql: str, values: Sequence[Any], seconds: float) -> psycopg.Cursor[Any]:
-        return self._fresh(seconds).execute(sql, values or None)
+        self._fresh(seconds)
+        assert self._cursor is not None
+        return self._cursor.execute(sql, values or None)
 
     def transaction(self, seconds: float = WRITE) -> _Transaction:
         """Several statements in one transaction, or in the one that is open already."""
@@ -241,7 +259,10 @@ class Link:
     # -- the connection --------------------------------------------------------------------------
 
     def _fresh(self, seconds: float) -> _Connection:
-        """The connection, ready for a call of *seconds*; a new one where there is none."""
+        """The connection, ready for a call of *seconds*; a new one where there is none.
+
+        Raises ``StoreError`` where the server is away.
+        """
         db = self._db
         if self.closed:
             raise StoreError(f"the event store {self.place} was closed")
@@ -257,10 +278,16 @@ class Link:
 
     def _reconnect(self) -> _Connection:
         self._db = None
-        db = self._db = _connect(self.place, CONNECT)
+        try:
+            db = self._db = _connect(self.place, CONNECT)
+        except psycopg.Error as error:
+            raise failed(self.place, error) from None  # away, and not lost on the way
         self._pid = os.getpid()
         self.connections += 1
         db.add_notify_handler(self._heard)
+        self._cursor = (
+            db.cursor()
+        )  # one for all statements: making one costs as much as packing a row
         settings = _SETTINGS.format(
             bulk=int(BULK * 1000),
             write=int(WRITE * 1000),

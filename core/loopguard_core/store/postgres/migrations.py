@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 #: "LpGd": what is locked while the tables are changed.
 _LOCK = 0x4C704764
 _THERE = """
-SELECT to_regclass('loopguard.meta') IS NOT NULL, to_regnamespace('loopguard') IS NOT NULL,
+SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'loopguard' AND c.relname = 'meta'),
+  EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'loopguard'),
   current_setting('server_encoding'), current_setting('server_version_num')::integer"""
 _META = "SELECT version, store FROM loopguard.meta"
 _FIRST = """
@@ -71,6 +73,7 @@ def migrate(link: Link) -> list[str]:
     Others that come at the same time wait for it under an advisory lock. Raises ``StoreError``.
     """
     with link.transaction(BULK):
+        link.script(f"SET LOCAL lock_timeout = {int(BULK * 1000)}")
         link.rows("SELECT pg_advisory_xact_lock(%s)", (_LOCK,), BULK)
         here, schema, *_ = link.rows(_THERE)[0]
         if not here:

@@ -103,17 +103,25 @@ _PAYLOAD = """coalesce({0}.payload, (SELECT p.text FROM loopguard.payload AS p
 _START = f"""LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born AND e.mark = {START}
   ORDER BY e.seq DESC LIMIT 1) AS b ON true"""
+
+
+def _one(name: str, of: str, where: str) -> str:
+    """The one event *where*, of the session in *of*. With LIMIT every part of the key is looked up in the
+    index, whatever the planner thinks of the table."""
+    return f"""LATERAL (SELECT * FROM loopguard.event AS e WHERE e.session = {of}.session
+  AND e.born = {of}.born AND {where} LIMIT 1) AS {name}"""
+
+
 REQUESTS = f"""
 SELECT r.request, r.session, r.opened, r.resolved IS NOT NULL, r.delivered IS NOT NULL,
   o.ts, o.data, {_PAYLOAD.format("o")}, d.ts, d.data, {_PAYLOAD.format("d")},
   c.tool, c.data, {_PAYLOAD.format("c")}, b.data
 FROM loopguard.request AS r
 JOIN loopguard.session AS s ON s.session = r.session
-JOIN loopguard.event AS o ON o.session = s.session AND o.born = s.born AND o.seq = r.opened
+CROSS JOIN {_one("o", "s", "e.seq = r.opened")}
 LEFT JOIN loopguard.session AS a ON a.session = r.resolved_in
-LEFT JOIN loopguard.event AS d ON d.session = a.session AND d.born = a.born AND d.seq = r.resolved
-LEFT JOIN loopguard.event AS c ON c.session = s.session AND c.born = s.born AND c.call = r.call
-  AND c.type = 'call_start'
+LEFT JOIN {_one("d", "a", "e.seq = r.resolved")} ON true
+LEFT JOIN {_one("c", "s", "e.call = r.call AND e.type = 'call_start'")} ON true
 {_START}"""
 #: The condition of what waits.
 WAITS = f"r.{WAITING.replace('AND ', 'AND r.')}"

@@ -48,9 +48,9 @@ class Writer:
         while True:
             try:
                 return self._append(session, expect, event, row)
-            except Collision:
+            except (Collision, Lost) as error:
                 if monotonic() > until:
-                    raise self._crowded(session) from None
+                    raise (error if isinstance(error, Lost) else self._crowded(session)) from None
                 sleep(random() * _PAUSE)
 
     def _append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
@@ -114,10 +114,8 @@ class Writer:
             tail: list[Tail] = []
             try:
                 with link.transaction():
-                    tail.append(self._once(session, expect, event, row))
+                    tail.append(self.once(session, expect, event, row))
             except (Collision, Lost) as error:
-                if link.in_transaction:
-                    raise  # the outermost begins anew
                 if isinstance(error, Lost) and tail and self._holds(tail[0], event, row):
                     return tail[0].seq
                 if monotonic() > until:
@@ -127,7 +125,8 @@ class Writer:
                 self.keep(tail[0])
                 return tail[0].seq
 
-    def _once(self, session: str, expect: int | None, event: Event, row: Row) -> Tail:
+    def once(self, session: str, expect: int | None, event: Event, row: Row) -> Tail:
+        """The one attempt, in the transaction that is open. Raises ``Collision`` beside the others."""
         link, kind = self._link, event.type
         self._tails.pop(session, None)
         tail = find_or_make(link, session)

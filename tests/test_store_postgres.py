@@ -1,0 +1,292 @@
+"""What a store on PostgreSQL withstands: lost connections, silence, forks, many writers, odd names."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import postgres
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Replaced, Store, StoreError
+from loopguard_core.store.door import open_store
+from wire import Wire
+
+pytestmark = postgres.needs
+
+
+def note(n: int = 0, session: str = "s") -> Event:
+    return Event("note", session, ts=float(n), data={"n": n})
+
+
+@pytest.fixture
+def url() -> str:
+    return postgres.emptied()
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    made = open_store(url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def wire(url: str) -> Iterator[Wire]:
+    with Wire(int(postgres.server().port)) as made:
+        yield made
+
+
+def through(wire: Wire, url: str) -> str:
+    return url.replace(f":{postgres.server().port}/", f":{wire.port}/")
+
+
+def disconnect(url: str) -> None:
+    """End the server's side of all connections to the database at *url*."""
+    database = url.rpartition("/")[2]
+    postgres.server().run(
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+    )
+
+
+def test_a_connection_that_was_ended_is_made_again_and_nothing_is_written_twice(
+    store: Store, url: str
+) -> None:
+    for n in range(6):
+        disconnect(url)
+        event = (
+            note(n)
+            if n % 3
+            else Event("request_opened", "s", data={"call": f"c{n}", "tier": "halt"})
+        )
+        assert store.append(event) == n + 1
+        disconnect(url)
+        assert store.last("s") == n + 1
+    assert [e.seq for e in store.read("s")] == [1, 2, 3, 4, 5, 6]
+    assert [r.request for r in store.requests()] == ["R1", "R2"]
+
+
+@pytest.mark.parametrize("answers", range(32))
+def test_an_answer_that_got_lost_is_looked_for_before_anything_is_written_again(
+    url: str, wire: Wire, answers: int
+) -> None:
+    """Whichever answer it is, of an append or of a request's transaction: each event stands there once."""
+    store = open_store(through(wire, url))
+    call = {"call": "c1", "tool": "t"}
+    wire.lose(answers)
+    assert store.append(Event("call_start", "s", ts=1.0, data=call)) == 1
+    assert store.append(note(2)) == 2
+    assert store.append(Event("request_opened", "s", ts=1.0, data={**call, "tier": "halt"})) == 3
+    resolved = {"request": "R1", "resolution": "denied"}
+    assert store.append(Event("request_resolved", "s", ts=1.0, data=resolved)) == 4
+    assert store.extend([note(5), Event("request_delivered", "s", data={"request": "R1"})]) == 2
+    store.close()
+    events = open_store(url).read("s")
+    kinds = [
+        "call_start",
+        "note",
+        "request_opened",
+        "request_resolved",
+        "note",
+        "request_delivered",
+    ]
+    assert [(e.seq, e.type) for e in events] == [*enumerate(kinds, 1)]
+
+
+def test_a_silent_server_is_not_waited_for_and_said_in_one_line(url: str, wire: Wire) -> None:
+    store = open_store(through(wire, url))
+    store.append(note(1))
+    wire.freeze()
+    began = time.monotonic()
+    with pytest.raises(StoreError) as told:
+        store.append(note(2))
+    assert time.monotonic() - began < 2.0
+    assert str(told.value).startswith(f"the event store {store.place} did not answer in time; ")
+    began = time.monotonic()
+    with pytest.raises(StoreError):
+        store.last("s")
+    assert time.monotonic() - began < 4.0
+    wire.mend()
+    assert store.append(note(3)) in (2, 3)  # what was under way may have arrived
+    store.close()
+
+
+def test_a_server_that_is_away_is_told_at_once_and_found_again(url: str, wire: Wire) -> None:
+    store = open_store(through(wire, url))
+    wire.refuse()
+    began = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(StoreError, match="; "):
+            store.append(note())
+    assert time.monotonic() - began < 1.5
+    wire.mend()
+    assert store.append(note()) == 1
+    store.close()
+
+
+def test_a_child_after_a_fork_has_a_connection_of_its_own(store: Store, url: str) -> None:
+    store.append(note(1))
+    held = threading.Event()
+    done = threading.Event()
+
+    def hold() -> None:
+        with store._link.lock:  # type: ignore[attr-defined]
+            held.set()
+            done.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(30)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if store.append(note(2)) == 2 and store.last("s") == 2 else 1)
+    done.set()
+    holder.join()
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.append(note(3)) == 3
+    assert [e.data["n"] for e in store.read("s")] == [1, 2, 3]
+
+
+def test_many_writers_of_one_session_leave_no_gap(url: str) -> None:
+    def write(n: int) -> None:
+        store = open_store(url)
+        for i in range(15):
+            store.append(Event("call_start", "s", data={"call": f"{n}-{i}", "tool": "t"}))
+        store.close()
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = open_store(url)
+    events = store.read("s")
+    assert [e.seq for e in events] == list(range(1, 121))
+    session = store.session("s")
+    assert session is not None
+    assert session.calls == 120
+    store.close()
+
+
+NAMES = ["a\0b", "\ud800", "x" * 5_000, "é" * 2_000, "'; drop table event; --", "%s %(a)s {}"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_no_name_is_too_odd(store: Store, name: str) -> None:
+    data = {"call": name, "tool": name, "args": {name: name}}
+    event = Event("call_start", name, ts=1.0, data=data)
+    event.seq = store.append(event)
+    asked = Event(
+        "request_opened", name, data={"request": f"Q{name}", "call": name, "tier": "halt"}
+    )
+    asked.seq = store.append(asked)
+    assert store.read(name) == [event, asked]
+    assert (store.last(name), store.sessions()[0].calls) == (2, 1)
+    request = store.request(f"Q{name}")
+    assert request is not None
+    assert request.args == {name: name}
+    assert store.forget(name) == 2
+    assert store.sessions() == []
+
+
+def test_what_people_ask_in_sql_copes_with_what_the_database_cannot_hold(
+    store: Store, url: str
+) -> None:
+    start = {
+        "call": "c",
+        "tool": "t",
+        "args": "a\0\ud800b",
+        "verdict": {"tier": "warn", "count": 2},
+    }
+    store.append(
+        Event("session_start", "s", ts=1.0, data={"agent": "\0x", "cwd": "/w", "host": "h"})
+    )
+    store.append(Event("call_start", "s", ts=1.0, data=start))
+    store.append(
+        Event("call_end", "s", ts=2.0, data={"call": "c", "outcome": "ok", "result": "r" * 9_000})
+    )
+    store.append(Event("request_opened", "s", data={"call": "c", "tier": "halt"}))
+    database = url.rpartition("/")[2]
+
+    def ask(sql: str) -> list[tuple[object, ...]]:
+        return postgres.server().run(sql, database)
+
+    columns = "number, tool, args, outcome, tier, count, length(result)"
+    assert ask(f"SELECT {columns} FROM loopguard.calls") == [
+        (1, "t", "a\ufffd\ufffdb", "ok", "warn", 2, 161)
+    ]
+    assert ask("SELECT length(result) FROM loopguard.payloads") == [(9_000,)]
+    assert ask("SELECT agent, calls, worst, waiting, events FROM loopguard.sessions") == [
+        ("\ufffdx", 1, "warn", 1, 4)
+    ]
+    assert ask("SELECT request, tool, tier, resolution FROM loopguard.requests") == [
+        ("R1", "t", "halt", "pending")
+    ]
+    assert ask("SELECT count(*) FROM loopguard.events") == [(4,)]
+
+
+def test_equal_large_payloads_stand_there_once_a_session(store: Store, url: str) -> None:
+    for session in "st":
+        for n in range(5):
+            data = {"call": f"c{n}", "outcome": "ok", "result": "x" * 50_000}
+            store.append(Event("call_end", session, data=data))
+    database = url.rpartition("/")[2]
+    assert postgres.server().run("SELECT count(*) FROM loopguard.payload", database) == [(2,)]
+    assert all(e.data["result"] == "x" * 50_000 for e in store.read("s"))
+    assert 50_000 < store.size("s") < 60_000
+    assert store.size() == store.size("s") + store.size("t")
+
+
+def test_consoles_of_other_machines_count_as_long_as_they_beat(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    store.beat(now - 3600)  # a clock that is wrong by an hour
+    assert list(store.attached(now)) == []
+    other = os.uname_result(("Linux", "elsewhere", "", "", ""))
+    monkeypatch.setattr(os, "uname", lambda: other)
+    assert list(store.attached(now)) == [os.getpid()]
+
+
+def test_a_store_that_takes_the_place_of_another_is_noticed(store: Store, url: str) -> None:
+    store.append(note(1))
+    database = url.rpartition("/")[2]
+    postgres.server().run("UPDATE loopguard.meta SET store = 'another'", database)
+    disconnect(url)
+    with pytest.raises(Replaced):
+        store.append(note(2))
+    assert store.append(note(2)) == 2
+    assert store.generation == 2
+
+
+def test_a_human_is_heard_before_the_next_look(url: str) -> None:
+    """The word itself wakes, not the poll: it is heard although the poll would come much later."""
+    from loopguard_core.store.postgres import wake
+
+    agent, human = open_store(url), open_store(url)
+    agent.append(Event("request_opened", "s", data={"call": "c", "tier": "halt"}))
+    before, wake.POLL = wake.POLL, 60.0
+    try:
+        while agent.changed(0):
+            pass
+        answer = {"request": "R1", "resolution": "approved"}
+        threading.Timer(0.2, human.append, (Event("request_resolved", "s", data=answer),)).start()
+        began = time.monotonic()
+        assert agent.changed(60)
+        assert time.monotonic() - began < 30
+    finally:
+        wake.POLL = before
+    agent.close()
+    human.close()
+
+
+def test_reading_only_writes_nothing(url: str, store: Store) -> None:
+    store.append(note())
+    looking = open_store(url, create=False, read_only=True)
+    assert looking.last("s") == 1
+    with pytest.raises(StoreError, match="read-only"):
+        looking.append(note())
+    looking.close()
