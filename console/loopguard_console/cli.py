@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "reset": "control",
     "halt": "control",
     "resume": "control",
+    "reload": "reload",
     "grants": "grants",
     "revoke": "control",
     "search": "search",

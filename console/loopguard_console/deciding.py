@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopguard_core import escape, inbox
+from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
-from loopguard_core.escape import Decided
+from loopguard_core.config import ConfigError
+from loopguard_core.escape import Decided, DecisionError
 from loopguard_core.store.contract import Request, Store
 
 
@@ -101,6 +102,18 @@ class Decider:
         """Keep a ``note`` or ``label`` on a call."""
         inbox.write(self._store, session, kind, {"on": call, "text": text}, "", "")
         return f"{kind} kept"
+
+    def configured(self, path: str) -> str:
+        """Put what the file *path* says now in force in the running sessions that it configures."""
+        changed: list[str] = []
+        try:
+            for session in reloading.using(self._store, path):
+                changed += reloading.reload(self._store, session)
+        except ConfigError as error:
+            raise DecisionError(str(error)) from None
+        if not changed:
+            return "It holds for what starts from now on"
+        return f"In force at the next call of {', '.join(changed)}"
 
     def delete(self, session: str) -> str:
         """Remove a session with all its events; what waits in it is refused first."""

@@ -116,7 +116,7 @@ class Checkpoint:
                 file.write(content)
             os.replace(made, self._path)
             if self.seq < 200:  # now and then
-                _clear(folder)
+                clear(folder)
         except OSError:
             pass
 
@@ -129,9 +129,9 @@ def _changed(kind: type) -> int:
         return 0
 
 
-def _clear(folder: str) -> None:
-    """Take away what was left by sessions that never ended."""
-    oldest = time.time() - _STALE
+def clear(folder: str, seconds: float = _STALE) -> None:
+    """Take away what was left in *folder* by sessions that never ended. Raises ``OSError``."""
+    oldest = time.time() - seconds
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.stat().st_mtime < oldest:

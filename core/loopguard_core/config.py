@@ -40,11 +40,15 @@ _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
 class Config:
     """Settings of one session, checked. Times in seconds. ``place`` is the file, empty for the defaults.
 
-    Raises ``ConfigError`` naming the file and the key.
+    *digest* is that of the settings of which these are what is left. Raises ``ConfigError`` naming the
+    file and the key.
     """
 
-    def __init__(self, raw: Mapping[str, Any] | None = None, place: str = "") -> None:
+    def __init__(
+        self, raw: Mapping[str, Any] | None = None, place: str = "", *, digest: str = ""
+    ) -> None:
         self.place = place
+        self._digest = digest
         self.raw = dict(raw or {})
         read = Reader(self.raw, place)
         self.mode = read.choice("mode", MODES, "ask")
@@ -74,6 +78,8 @@ class Config:
     @property
     def digest(self) -> str:
         """What distinguishes these settings from others: 16 hexadecimal digits."""
+        if self._digest:
+            return self._digest
         canonical = dump({k: self.raw[k] for k in sorted(self.raw)})
         return blake2b(canonical.encode(), digest_size=8).hexdigest()
 
@@ -125,6 +131,17 @@ def load_config(cwd: str = "", environ: Mapping[str, str] | None = None) -> Conf
     if not place:
         return Config()
     return Config(_section(place, env), place)
+
+
+def fingerprint(cwd: str, environ: Mapping[str, str]) -> str:
+    """What distinguishes the file that holds in *cwd* and its bytes from others, and from none. Never empty.
+
+    Raises ``ConfigError``.
+    """
+    place = find(cwd or here(), environ)
+    if not place:
+        return "none"
+    return blake2b(place.encode() + b"\0" + _bytes(place), digest_size=12).hexdigest()
 
 
 def load_or_default(cwd: str, say: Callable[[str], None]) -> Config:
@@ -191,7 +208,7 @@ def _section(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
     except (OSError, ValueError):
         pass  # not there yet, or damaged: parsed again
     section = _parse(path, content)
-    _keep(cached, section)
+    keep_private(cached, dump(section).encode())  # else the next process parses again
     return section
 
 
@@ -226,8 +243,8 @@ def state_folder(environ: Mapping[str, str] | None = None) -> str:
     return os.path.join(state, "loopguard")
 
 
-def _keep(path: str, section: Mapping[str, Any]) -> None:
-    """Best effort: where it cannot be kept, the next process parses again."""
+def keep_private(path: str, content: bytes) -> None:
+    """Write a file below ``state_folder`` that only its owner may read. Best effort: nothing is raised."""
     made = f"{path}.{os.getpid()}"
     try:
         folder = os.path.dirname(path)
@@ -235,7 +252,7 @@ def _keep(path: str, section: Mapping[str, Any]) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(handle, "wb") as file:
-            file.write(dump(section).encode())
+            file.write(content)
         os.replace(made, path)
     except OSError:
         pass

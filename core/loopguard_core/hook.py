@@ -15,8 +15,9 @@ import os
 import sys
 import time
 
+from loopguard_core import pinning
 from loopguard_core.agents import host
-from loopguard_core.config import ConfigError, load_config
+from loopguard_core.config import ConfigError
 from loopguard_core.events import dump, load
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.agents.host import Adapter, Heard
-    from loopguard_core.config import Config
+    from loopguard_core.pinning import Pin
     from loopguard_core.store.contract import Store
 
 #: agent -> module in ``loopguard_core.agents`` that has ``ADAPTER``
@@ -97,8 +98,16 @@ class Hook:
         heard = self.heard = self.adapter.hear(data, self.event)
         if heard.kind == host.NOTHING:
             return None
-        folder = self.adapter.folder(heard, self.environ)
-        config = load_config(folder if os.path.isdir(folder) else "")
+        environ = self.environ
+        fresh = heard.kind == host.START and not _inside(environ)
+        pin = None if fresh else pinning.find((heard.session, heard.parent), environ)
+        pin = pinning.of_store(pin, environ, self.store)
+        known = pin is not None
+        if pin is None:
+            folder = self.adapter.folder(heard, environ)
+            folder = folder if os.path.isdir(folder) else ""
+            pin = pinning.new(heard.session, folder, environ, self.store)
+        config = pin.config
         self.closed = config.on_store_failure == "deny"
         store = open_store(
             self.store or config.store or None,
@@ -106,18 +115,20 @@ class Hook:
             limit=config.payload_limit,
         )
         try:
-            return self._act(heard, config, store)
+            if not known and not fresh:
+                pin = pinning.logged(pin, store)
+            return self._act(heard, pin, store, known=known)
         finally:
             store.leave()
 
-    def _act(self, heard: Heard, config: Config, store: Store) -> dict[str, Any] | None:
+    def _act(self, heard: Heard, pin: Pin, store: Store, *, known: bool) -> dict[str, Any] | None:
         if (
             heard.kind in (host.END, host.SETTLED, host.AFTER)
             and store.session(heard.session) is None
         ):
             return None  # nothing of it was seen before: there is nothing to end
         live = LiveSession(
-            config,
+            pin.config,
             heard.session,
             agent=self.adapter.name,
             name=heard.name,
@@ -126,9 +137,16 @@ class Hook:
             pid=self.adapter.pid(self.environ) or _host_pid(),
             resumed=heard.resumed,
             attach=not heard.resumed,
+            served=pinning.SERVED,
             store=store,
             say=self.say,
         )
+        if not known:
+            pinning.begin(pin, self.environ)
+        told = pinning.changed(pin, self.environ)
+        if told:
+            live.note("note", {"text": told, "by": "loopguard"})
+            self.say(told)
         if heard.kind == host.BEFORE:
             return self._before(heard, live)
         if heard.kind == host.AFTER:
@@ -143,6 +161,7 @@ class Hook:
             _settle(heard, live)
         elif heard.kind == host.END:
             live.end(heard.reason)
+            pinning.drop(heard.session, self.environ)
             store.close()
         return None
 
@@ -201,6 +220,13 @@ def _settle(heard: Heard, live: LiveSession) -> None:
         if each.call in waiting:
             decision = live.recall(each.call, each.tool, each.args)
             live.after(decision, each.result, outcome=each.outcome)
+
+
+def _inside(environ: Mapping[str, str]) -> bool:
+    """True where a guarded agent's shell started this agent: a model must not bring in new settings so."""
+    from loopguard_core.inside import ENVIRONMENT  # once a session
+
+    return bool(environ.get(ENVIRONMENT))
 
 
 def _host_pid() -> int:

@@ -43,8 +43,8 @@ class LiveSession:
 
     *store* is opened by the configuration unless given. *pid*: the agent's process where it is not this
     one. *attach*: this process serves a session that runs elsewhere (a hook, started for every call), so
-    no session start is written where the store knows the session. Raises ``ConfigError`` for a policy
-    that cannot be made.
+    no session start is written where the store knows the session. *served* says by what, if not by the
+    agent's own process. Raises ``ConfigError`` for a policy that cannot be made.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class LiveSession:
         pid: int = 0,
         resumed: bool = False,
         attach: bool = False,
+        served: str = "",
         store: Store | None = None,
         say: Callable[[str], None] = to_stderr,
     ) -> None:
@@ -88,7 +89,7 @@ class LiveSession:
             self._journal.checkpoint = Checkpoint(
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
             )
-        self._begin(cwd, pid, resumed, attach)
+        self._begin(cwd, pid, resumed, attach, served)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
@@ -106,11 +107,13 @@ class LiveSession:
             config.store or None, redaction=config.redaction, limit=config.payload_limit
         )
 
-    def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool) -> None:
+    def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool, served: str) -> None:
         journal = self._journal
         journal.opening = opening(self.config, self.agent, cwd, pid, self.parent)
         if self.name:
             journal.opening["name"] = self.name
+        if served:
+            journal.opening["served"] = served
         known = None
         try:
             if journal.store is None:

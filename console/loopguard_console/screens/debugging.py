@@ -149,9 +149,7 @@ class Debugging(DecidingScreen):
 
         def answer(edit: Edit | None) -> None:
             if edit is not None:
-                self._write_rule(
-                    edit, "Written. It holds for what starts from now on; U takes it back."
-                )
+                self._write_rule(edit, "Written", "U takes it back.")
 
         args = view.recording.args(view.cursor)
         folder = cwd if Path(cwd).is_dir() and cwd else str(Path.cwd())
@@ -163,15 +161,19 @@ class Debugging(DecidingScreen):
         if self._undo is None:
             self.notify("No rule was written here. c writes one.", markup=False)
         else:
-            self._write_rule(self._undo, "Taken back.")
+            self._write_rule(self._undo, "Taken back", "U writes it again.")
 
-    def _write_rule(self, edit: Edit, said: str) -> None:
+    def _write_rule(self, edit: Edit, done: str, undo: str) -> None:
+        """Write the file, and put it in force where sessions run under it: a person decided so."""
         try:
             self._undo = rules.write(edit)
         except RuleError as error:
             self.console_app.say(str(error), True)
+            return
+        if self.console_app.decider is None:
+            self.console_app.say(f"{done}. It holds for what starts from now on; {undo}", False)
         else:
-            self.console_app.say(said, False)
+            self._do(lambda decider: f"{done}. {decider.configured(str(edit.path))}; {undo}")
 
     # -- notes and labels --------------------------------------------------------------------------
 

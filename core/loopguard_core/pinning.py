@@ -1,0 +1,197 @@
+"""The settings with which a session of hooks began: they hold until a human puts others in force.
+
+A model that can write files in its project can write ``loopguard.toml``. So the first hook of a session keeps
+the settings in the person's state directory, and the later ones only look whether the file still says so.
+Where what was kept is gone, the log says which policy, mode and options held.
+"""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core import config as configuration
+from loopguard_core.checkpoint import clear
+from loopguard_core.config import Config, ConfigError
+from loopguard_core.events import dump, load
+from loopguard_core.hashing import blake2b
+from loopguard_core.processes import here
+from loopguard_core.store.paths import ENVIRONMENT as STORE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from loopguard_core.events import Event
+    from loopguard_core.store.contract import Store
+
+#: What a ``session_start`` says of a session of hooks under ``served``.
+SERVED = "hooks"
+#: Seconds after which nobody goes on with a session.
+_STALE = 60 * 86_400.0
+#: What of a file holds beside the settings that the log knows: none of it loosens a guard.
+_HARMLESS = ("store", "redaction", "payload_limit")
+
+
+class Pin:
+    """Settings in force in ``session``: ``config``, and the ``folder`` for which their file is looked for.
+
+    ``named`` is the file that ``LOOPGUARD_CONFIG`` named, ``store`` the one that was named beside any file. ``source`` is the fingerprint of what the file
+    said, ``told`` that of a later one about which a person was told.
+    """
+
+    __slots__ = ("config", "folder", "named", "session", "source", "store", "told")
+
+    def __init__(
+        self,
+        session: str,
+        config: Config,
+        folder: str,
+        named: str,
+        store: str,
+        source: str,
+        told: str = "",
+    ) -> None:
+        self.session = session
+        self.config = config
+        self.folder = folder
+        self.named = named
+        self.store = store
+        self.source = source
+        self.told = told
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment in which the file is found again, also from a person's own shell."""
+        rest = {k: v for k, v in os.environ.items() if k != configuration.ENVIRONMENT}
+        return {**rest, configuration.ENVIRONMENT: self.named} if self.named else rest
+
+
+def new(session: str, folder: str, environ: Mapping[str, str], store: str = "") -> Pin:
+    """What the file for *folder* says now; *store* was named on the command line. Raises ``ConfigError``."""
+    folder = folder or here()
+    config = configuration.load_config(folder, environ)
+    named = environ.get(configuration.ENVIRONMENT, "")
+    source = configuration.fingerprint(folder, environ)
+    return Pin(session, config, folder, named, store or environ.get(STORE, ""), source)
+
+
+def find(sessions: Iterable[str], environ: Mapping[str, str] | None = None) -> Pin | None:
+    """What is kept for the first of *sessions* that has anything."""
+    for session in sessions:
+        found = _read(session, environ) if session else None
+        if found is not None:
+            return found
+    return None
+
+
+def of_store(pin: Pin | None, environ: Mapping[str, str], store: str) -> Pin | None:
+    """*pin*, unless it is that of a session of the same name in another store."""
+    return pin if pin is not None and pin.store == (store or environ.get(STORE, "")) else None
+
+
+def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
+    """Keep *pin* for its session. Best effort: the log says the most of it, too."""
+    config = pin.config
+    content = {
+        "raw": config.raw,
+        "place": config.place,
+        "digest": config.digest,
+        "folder": pin.folder,
+        "named": pin.named,
+        "store": pin.store,
+        "source": pin.source,
+        "told": pin.told,
+    }
+    configuration.keep_private(_path(pin.session, environ), dump(content).encode())
+
+
+def begin(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
+    """Keep the first *pin* of a session, and take away those of sessions that were never ended."""
+    keep(pin, environ)
+    try:
+        clear(os.path.dirname(_path(pin.session, environ)), _STALE)
+    except OSError:
+        pass
+
+
+def drop(session: str, environ: Mapping[str, str] | None = None) -> None:
+    """The session is over."""
+    try:
+        os.unlink(_path(session, environ))
+    except OSError:
+        pass
+
+
+def changed(pin: Pin, environ: Mapping[str, str]) -> str:
+    """One line for the person where the file says something else by now; empty where it was told."""
+    try:
+        source = configuration.fingerprint(pin.folder, environ)
+    except ConfigError as error:
+        source = f"! {error}"
+    if source in (pin.source, pin.told):
+        return ""
+    try:
+        same = configuration.load_config(pin.folder, environ).digest == pin.config.digest
+    except ConfigError:
+        same = False
+    if same:
+        pin.source = source
+    else:
+        pin.told = source
+    keep(pin, environ)
+    return "" if same else warning(pin.session)
+
+
+def warning(session: str) -> str:
+    """What a person is told about a file that is not in force."""
+    return (
+        "the configuration changed since this session began, which is still under the one that it "
+        f"began with; to put the new one in force: loopguard-console reload {session}"
+    )
+
+
+def logged(pin: Pin, store: Store) -> Pin:
+    """*pin*, or where the log says that its session, which hooks serve, runs under other settings, those.
+
+    Raises ``StoreError``.
+    """
+    session = pin.session
+    known = store.session(session)
+    start = None if known is None or known.ended else last_start(store, session)
+    if start is None or start.text("served") != SERVED:
+        return pin
+    if start.text("config") in ("", pin.config.digest):
+        return pin
+    policy = start.text("policy")
+    raw = {k: pin.config.raw[k] for k in _HARMLESS if k in pin.config.raw}
+    raw |= {"policy": policy.split("+") if "+" in policy else policy, "mode": start.text("mode")}
+    said = start.data.get("settings")
+    try:
+        raw |= said if isinstance(said, dict) else {}
+        config = Config(raw, digest=start.text("config"))
+        config.make_policy()
+    except ConfigError:
+        return pin  # written by another version
+    return Pin(session, config, pin.folder, pin.named, pin.store, "")
+
+
+def last_start(store: Store, session: str) -> Event | None:
+    """The last ``session_start`` of *session*. Raises ``StoreError``."""
+    standing = store.standing(session, store.last(session))
+    return next((e for e in reversed(standing) if e.type == "session_start"), None)
+
+
+def _path(session: str, environ: Mapping[str, str] | None) -> str:
+    name = blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return os.path.join(configuration.state_folder(environ), "pinned", f"{name}.json")
+
+
+def _read(session: str, environ: Mapping[str, str] | None) -> Pin | None:
+    try:
+        with open(_path(session, environ), "rb") as file:
+            said = load(file.read())
+        config = Config(said["raw"], said["place"], digest=said["digest"])
+        places = (said["folder"], said["named"], said["store"])
+        return Pin(session, config, *places, said["source"], said["told"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # none, or damaged: the log says what holds
