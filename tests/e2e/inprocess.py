@@ -67,6 +67,12 @@ class Desk:
     def sessions(self) -> list[Session]:
         return self.store.sessions()
 
+    def used(self) -> list[dict[str, Any]]:
+        """What the answers of the only session used up, without the answers' ids."""
+        (session,) = self.sessions()
+        told = [e.data for e in self.store.read(session.session) if e.type == "usage"]
+        return [{k: v for k, v in said.items() if k != "message"} for said in told]
+
     def outcomes(self, session: str = "") -> list[str]:
         """How the calls of *session* ended, or of the only one."""
         names = [session] if session else [s.session for s in self.sessions()]

@@ -75,6 +75,23 @@ def ask(given: Any, text: str = "read nope.txt", config: Any = None, *, sync: bo
 
 
 @pytest.mark.parametrize("sync", [True, False])
+def test_what_each_answer_used_up_is_recorded_once(desk: Desk, sync: bool) -> None:
+    def answers() -> Iterator[AIMessage]:
+        details = {"cache_read": 70, "cache_creation": 5}
+        usage: Any = {"input_tokens": 100, "output_tokens": 9, "total_tokens": 109}
+        usage["input_token_details"] = details
+        calls = [{"name": "read_file", "args": {"path": p}, "id": p} for p in ("a", "b")]
+        yield AIMessage(content="", tool_calls=calls, usage_metadata=usage)
+        yield AIMessage(content="done", usage_metadata={**usage, "input_token_details": {}})
+
+    ask(agent(desk, Scripted(messages=answers(), seen=[])), sync=sync)
+    assert desk.used() == [
+        {"input": 25, "output": 9, "cache_read": 70, "cache_write": 5},
+        {"input": 100, "output": 9},
+    ]
+
+
+@pytest.mark.parametrize("sync", [True, False])
 def test_it_is_warned_blocked_and_halted(desk: Desk, sync: bool) -> None:
     model = Scripted(messages=loop(9), seen=[])
     out = ask(agent(desk, model), sync=sync)

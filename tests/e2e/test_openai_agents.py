@@ -12,12 +12,14 @@ pytest.importorskip("agents.tool_guardrails")
 from agents import Agent, Runner, function_tool, set_tracing_disabled
 from agents.exceptions import ToolInputGuardrailTripwireTriggered
 from agents.testing.model import ScriptedModel
+from agents.usage import Usage
 from inprocess import Desk
 from openai.types.responses import (
     ResponseFunctionToolCall,
     ResponseOutputMessage,
     ResponseOutputText,
 )
+from openai.types.responses.response_usage import InputTokensDetails
 
 from loopguard_core.agents.openai_agents import LoopGuard
 
@@ -69,6 +71,14 @@ def agent(desk: Desk, model: ScriptedModel, tool: Any = read_file, **settings: A
 
 def run(given: Any, text: Any = "read it", *, sync: bool = True) -> Any:
     return Runner.run_sync(given, text) if sync else asyncio.run(Runner.run(given, text))
+
+
+def test_what_the_answers_used_up_is_recorded(desk: Desk) -> None:
+    details = InputTokensDetails(cached_tokens=70, cache_write_tokens=0)
+    usage = Usage(requests=1, input_tokens=100, output_tokens=9, input_tokens_details=details)
+    model = ScriptedModel([{"output": output, "usage": usage} for output in calls(2)])
+    run(agent(desk, model))
+    assert desk.used() == [{"input": 30, "output": 9, "cache_read": 70}] * 2
 
 
 @pytest.mark.parametrize("sync", [True, False])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -27,6 +27,7 @@ from pydantic_ai.tools import (
     DeferredToolResults,
     RunContext,
 )
+from pydantic_ai.usage import RequestUsage
 
 from loopguard_core.agents.pydantic_ai import LoopGuard, TurnHalted
 
@@ -84,6 +85,23 @@ def agent(
 ) -> Any:
     guard = LoopGuard(config=desk.config(**settings), store=desk.store)
     return Agent(FunctionModel(model), tools=[tool], capabilities=[guard])
+
+
+def test_what_the_answers_used_up_is_recorded(desk: Desk) -> None:
+    def answer(messages: list[Any], info: Any) -> ModelResponse:
+        asked = sum(isinstance(m, ModelResponse) for m in messages)
+        usage = RequestUsage(input_tokens=100, output_tokens=9, cache_read_tokens=60 * asked)
+        if asked == 2:
+            return ModelResponse(parts=[TextPart("done")], usage=usage)
+        paths = ("a", "b") if asked else ("c",)
+        calls = [ToolCallPart("read_file", {"path": p}, tool_call_id=p) for p in paths]
+        return ModelResponse(parts=calls, usage=usage)
+
+    agent(desk, cast("Scripted", answer)).run_sync("read them")
+    assert desk.used() == [
+        {"input": 100, "output": 9},
+        {"input": 40, "output": 9, "cache_read": 60},
+    ]
 
 
 def test_it_is_warned_blocked_and_halted(desk: Desk) -> None:

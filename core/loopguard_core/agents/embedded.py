@@ -18,7 +18,7 @@ from loopguard_core.live import LiveSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextvars import Token
     from typing import Any
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 KEPT = 256
 
 _WINDOW = 20
+#: runs of one conversation whose counts are remembered
+_RUNS = 64
 
 _current: ContextVar[str] = ContextVar("loopguard_session", default="")
 
@@ -48,10 +50,13 @@ class Guarded:
         self._turn = 0
         self._calls: dict[str, int] = {}
         self._window: deque[str] = deque(maxlen=_WINDOW)
+        self._answers: dict[str, object] = {}
+        self._so_far: dict[str, dict[str, int]] = {}
 
     def turn(self, text: str = "", *, human: bool = True) -> None:
         """A run begins."""
         self.halted = ""
+        self._answers.clear()
         self._turn += 1
         self.live.turn(text, human=human)
 
@@ -86,6 +91,28 @@ class Guarded:
     def failed(self, decision: Decision, error: BaseException) -> str:
         """Record that a call raised *error*; the advice for the model, or empty."""
         return self.after(decision, f"{type(error).__name__}: {error}", outcome="error")
+
+    def used(self, answer: str, said: Mapping[str, object]) -> None:
+        """What the model's *answer* (its id) used up, in the fields of ``usage``; once for each answer."""
+        mine = object()
+        if self._answers.setdefault(answer, mine) is mine:
+            self._use({**said, "message": answer})
+
+    def used_so_far(self, run: str, said: Mapping[str, int], *, before: bool = False) -> None:
+        """The same from counts that grow with the answers of a *run*; *before* it, they are not its own."""
+        known = self._so_far.pop(run, {})
+        self._so_far[run] = dict(said)
+        if len(self._so_far) > _RUNS:
+            del self._so_far[next(iter(self._so_far))]
+        if not before:
+            self._use({name: count - known.get(name, 0) for name, count in said.items()})
+
+    def _use(self, said: Mapping[str, object]) -> None:
+        counts = {n: c for n, c in said.items() if isinstance(c, int) and not isinstance(c, bool)}
+        counts = {name: count for name, count in counts.items() if count > 0}
+        if counts:
+            message = said.get("message")
+            self.live.note("usage", {**({"message": message} if message else {}), **counts})
 
     def settle(self, calls: Iterable[Settled]) -> None:
         """End those of *calls* that are still open: somebody else denied them."""

@@ -63,6 +63,8 @@ class LoopGuard(AgentMiddleware[GuardedState, Any]):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """A run is over; so is its session, unless a checkpointer keeps it."""
+        if state.get("loopguard_session"):
+            _count(self._guarded(state), state)
         if "thread_id" not in get_config().get("configurable", {}):
             self._sessions.end(state.get("loopguard_session", ""))
 
@@ -88,6 +90,7 @@ class LoopGuard(AgentMiddleware[GuardedState, Any]):
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Judge a call, run it, record its result."""
         guarded = self._guarded(request.state)
+        _count(guarded, request.state)
         decision = guarded.before(**_asked(request))
         if not decision.run:
             return _refusal(request, decision)
@@ -106,6 +109,7 @@ class LoopGuard(AgentMiddleware[GuardedState, Any]):
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """As ``wrap_tool_call``, without blocking the event loop while a human is waited for."""
         guarded = self._guarded(request.state)
+        _count(guarded, request.state)
         decision = await guarded.before_async(**_asked(request))
         if not decision.run:
             return _refusal(request, decision)
@@ -134,6 +138,19 @@ def _asked(request: Any) -> dict[str, Any]:
         "call": call["id"] or "",
         "message": str(getattr(messages[-1], "id", None) or ""),
     }
+
+
+def _count(guarded: Guarded, state: Any) -> None:
+    """Record what the model's last answer used up, where it says so."""
+    last = (state.get("messages") or [None])[-1]
+    usage, answer = getattr(last, "usage_metadata", None), getattr(last, "id", None)
+    if not isinstance(usage, dict) or not answer:
+        return
+    details = usage.get("input_token_details") or {}
+    read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0
+    said = {"input": (usage.get("input_tokens") or 0) - read - written}
+    said |= {"output": usage.get("output_tokens"), "cache_read": read, "cache_write": written}
+    guarded.used(str(answer), said)
 
 
 def _changed(request: Any, decision: Decision) -> Any:

@@ -73,6 +73,7 @@ class LoopGuard:
     async def _before(self, data: Any) -> Any:
         context = data.context
         guarded = self._guarded(context)
+        guarded.used_so_far(str(id(context.usage)), _used(context.usage))
         args = _arguments(context.tool_arguments)
         decision = await guarded.before_async(context.tool_name, args, context.tool_call_id)
         if decision.run:
@@ -143,6 +144,14 @@ def _remember(known: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     known.move_to_end(key)
     while len(known) > 4 * KEPT:
         known.popitem(last=False)
+
+
+def _used(usage: Any) -> dict[str, int]:
+    """What a run has used up so far; its input counts what a cache served, too."""
+    details = getattr(usage, "input_tokens_details", None)
+    read = getattr(details, "cached_tokens", None) or 0
+    sent = max(0, (usage.input_tokens or 0) - read)
+    return {"input": sent, "output": usage.output_tokens or 0, "cache_read": read}
 
 
 def _arguments(said: str) -> Any:

@@ -41,6 +41,7 @@ class LoopGuard(AbstractCapability[Any]):
 
     async def before_run(self, ctx: Any) -> None:
         """A run begins: a turn, unless it goes on with what was deferred."""
+        self._guarded(ctx).used_so_far(str(ctx.run_id), _used(ctx.usage), before=True)
         prompt = ctx.prompt
         if prompt is not None:
             self._guarded(ctx).turn(prompt if isinstance(prompt, str) else str(prompt))
@@ -51,6 +52,7 @@ class LoopGuard(AbstractCapability[Any]):
         """Judge a call, run it, record its result. Raises ``TurnHalted``."""
         guarded = self._guarded(ctx)
         message = f"{ctx.run_id}/{ctx.run_step}"
+        guarded.used_so_far(str(ctx.run_id), _used(ctx.usage))
         decision = await guarded.before_async(
             call.tool_name, args, call.tool_call_id, message=message
         )
@@ -80,6 +82,14 @@ class LoopGuard(AbstractCapability[Any]):
 
     def _guarded(self, ctx: Any) -> Guarded:
         return self._sessions.get(str(ctx.conversation_id or ctx.run_id or ""))
+
+
+def _used(usage: Any) -> dict[str, int]:
+    """What a run has used up so far; its input counts what a cache served, too."""
+    read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
+    said = {"input": max(0, (usage.input_tokens or 0) - read - written)}
+    said |= {"output": usage.output_tokens or 0, "cache_read": read, "cache_write": written}
+    return said
 
 
 def _advised(guarded: Guarded, decision: Decision, result: Any) -> Any:
