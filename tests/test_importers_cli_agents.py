@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from importing import calls, ends, opened, texts
@@ -85,3 +88,31 @@ def test_pi_results_carry_their_own_flag() -> None:
     assert texts(events) == ["read it"]
     assert recording.report.duplicates == 1
     assert recording.report.unknown == {"confetti": 1}
+
+
+def test_copilot_prints_the_same_events_without_their_tree(tmp_path: Path) -> None:
+    records = [
+        {"type": "session.start", "data": {"sessionId": "p-1", "selectedModel": "m"}},
+        {"type": "assistant.message_delta", "data": {"deltaContent": "o"}},
+        {
+            "type": "assistant.message",
+            "data": {
+                "toolRequests": [{"toolCallId": c, "name": "view", "arguments": "{}"} for c in "ab"]
+            },
+        },
+        {
+            "type": "tool.execution_complete",
+            "data": {"toolCallId": "a", "success": True, "result": "x"},
+        },
+        {
+            "type": "tool.execution_complete",
+            "data": {"toolCallId": "b", "error": {"message": "no"}},
+        },
+        {"type": "result", "sessionId": "p-1", "exitCode": 0},
+    ]
+    path = tmp_path / "printed.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    ((recording, events),) = opened(path)
+    assert (recording.format, recording.session) == ("copilot", "p-1")
+    assert [outcome for _, _, outcome in calls(events)] == ["ok", "error"]
+    assert not recording.report.unknown

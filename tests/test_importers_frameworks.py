@@ -201,3 +201,29 @@ def test_chat_logs_of_other_apis(tmp_path: Path) -> None:
         ((_, events),) = opened(tmp_path / name)
         assert calls(events) == [("f", {}, "error")]
         assert texts(events) == ["go"]
+
+
+def test_a_demonstration_of_swe_agent_is_a_history_alone(tmp_path: Path) -> None:
+    def acts(action: str, **more: object) -> dict[str, object]:
+        return {"role": "assistant", "content": "…", "thought": "so", "action": action, **more}
+
+    history = [
+        {"role": "system", "content": "You are an engineer.", "agent": "main"},
+        {"role": "user", "content": "Fix it.", "agent": "main"},
+        {**acts("ls", is_demo=True)},
+        acts("find_file a.py", tool_calls=[{"id": "c", "function": {"name": "find_file"}}]),
+        {"role": "tool", "content": "Found 1", "tool_call_ids": ["c"]},
+        acts("python a.py"),
+        {"role": "user", "content": "Traceback (most recent call last): …"},
+        acts("submit"),
+    ]
+    path = tmp_path / "demonstration.traj"
+    path.write_text(json.dumps({"history": history}))
+    ((recording, events),) = opened(path)
+    assert recording.format == "swe-agent"
+    assert [(tool, outcome) for tool, _, outcome in calls(events)] == [
+        ("find_file", "ok"),
+        ("python", "error"),
+        ("submit", "pending"),
+    ]
+    assert texts(events) == ["Fix it."]

@@ -109,3 +109,19 @@ def test_langfuse_pages_of_the_api_and_buckets(tmp_path: Path) -> None:
     lines.write_text("".join(json.dumps(o) + "\n" for o in spelled))
     ((_, events),) = opened(lines)
     assert calls(events) == calls(whole)
+
+
+def test_langfuse_steps_that_name_no_trace_and_no_tool(tmp_path: Path) -> None:
+    asked = {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]}
+    step = {"startTime": "2026-03-01T10:00:01Z", "level": "DEFAULT"}
+    observations = [
+        {**step, "id": "a", "type": "GENERATION", "name": "plan", "output": [{"message": asked}]},
+        {**step, "id": "b", "type": "SPAN", "name": "search", "input": {"q": "x"}, "output": "y"},
+        {**step, "id": "c", "type": "SPAN", "name": "format", "input": {}, "output": "z"},
+    ]
+    trace = {"id": "t1", "timestamp": "2026-03-01T10:00:00Z", "input": {"question": "what?"}}
+    path = write(tmp_path, [{**trace, "observations": observations}])
+    ((recording, events),) = opened(path)
+    assert (recording.format, recording.session) == ("langfuse", "t1")
+    assert calls(events) == [("search", {"q": "x"}, "ok")]
+    assert [e.text("text") for e in events if e.type == "user_message"] == ["what?"]

@@ -33,7 +33,7 @@ _REFUSED = frozenset(
 )
 _CANCELLED = frozenset({"cancelled", "canceled", "aborted", "interrupted"})
 _KNOWN = re.compile(
-    r"(?:session|user|assistant|tool|hook|permission|system|subagent|skill|abort|mcp)\b"
+    r"(?:session|user|assistant|tool|hook|permission|system|subagent|skill|abort|mcp|result)\b"
 )
 
 
@@ -51,6 +51,8 @@ class Copilot(Importer):
                     return 0.95
                 if "." in kind and "parentId" in record:
                     return 0.9
+                if kind in _HANDLERS or kind == "session.start":
+                    return 0.8
         if not head.records and b'"session.start"' in head.raw[:200]:
             return 0.9
         return 0.0
@@ -175,7 +177,7 @@ class _Reader:
 
 
 def _outcome(data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    if data.get("success") is False:
+    if data.get("success") is False or (data.get("error") and "success" not in data):
         error = obj(data.get("error"))
         text = string(error.get("message")) or text_of(obj(data.get("result")).get("content"))
         more: dict[str, Any] = {"result": text}

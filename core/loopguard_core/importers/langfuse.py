@@ -34,7 +34,7 @@ class Langfuse(Importer):
     def sniff(self, head: Head) -> float:
         for record in head.records[:20]:
             for _, observations in _traces(record):
-                if any(_is_observation(o) for o in observations[:20]):
+                if any(_is_step(o) for o in observations[:20]):
                     return 0.95
         return 0.0
 
@@ -45,7 +45,7 @@ class Langfuse(Importer):
             if not traces:
                 report.skip("no trace", number)
             for trace, observations in traces:
-                spans += _spans(trace, [o for o in observations if _is_observation(o)])
+                spans += _spans(trace, [o for o in observations if _is_step(o)])
         yield from Spans(spans).events(report, "langfuse", source.name_session(), human=True)
 
 
@@ -78,16 +78,20 @@ def _name(name: str) -> str:
     return first_word + "".join(map(str.capitalize, more))
 
 
+def _is_step(record: dict[str, Any]) -> bool:
+    """True for an observation inside its trace, where it need not say whose it is."""
+    return isinstance(record.get("type"), str) and "startTime" in record
+
+
 def _is_observation(record: dict[str, Any]) -> bool:
-    return (
-        isinstance(record.get("type"), str)
-        and "startTime" in record
-        and ("parentObservationId" in record or "traceId" in record)
-    )
+    return _is_step(record) and ("parentObservationId" in record or "traceId" in record)
 
 
 def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Span]:
     by_id = {string(o.get("id")): o for o in observations}
+    kinds = {string(o.get("id")): _kind(o, by_id) for o in observations}
+    if "tool" not in kinds.values():
+        _guess_tools(observations, kinds)
     spans = []
     trace_id = string(trace.get("id")) or string(
         observations[0].get("traceId") if observations else ""
@@ -103,7 +107,7 @@ def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Sp
             string(raw.get("id")),
             string(raw.get("parentObservationId")) or f"trace-{own}",
             own,
-            _kind(raw, by_id),
+            kinds[string(raw.get("id"))],
             string(raw.get("name")),
         )
         span.start, span.end = when(raw.get("startTime")), when(raw.get("endTime"))
@@ -159,6 +163,28 @@ def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
     if kind == "SPAN" and _node(raw) == "tools" and raw.get("name") != "tools" and not inside:
         return "tool"
     return "agent" if kind == "AGENT" else ""
+
+
+def _guess_tools(observations: list[dict[str, Any]], kinds: dict[str, str]) -> None:
+    """Where nothing says what a tool is: a span that is named as a model's answer asked for."""
+    asked = {name for o in observations for name in _asked_in(arguments(o.get("output")), 0)}
+    for raw in observations:
+        if string(raw.get("type")).upper() == "SPAN" and string(raw.get("name")) in asked:
+            kinds[string(raw.get("id"))] = "tool"
+
+
+def _asked_in(answer: object, depth: int) -> Iterator[str]:
+    """The tools that a model's answer asks for, wherever its calls stand in it."""
+    if depth > 6:
+        return
+    for inner in array(answer):
+        yield from _asked_in(inner, depth + 1)
+    for name, inner in obj(answer).items():
+        if name == "tool_calls":
+            for call in map(obj, array(inner)):
+                yield string(obj(call.get("function")).get("name") or call.get("name"))
+        elif isinstance(inner, (dict, list)):
+            yield from _asked_in(inner, depth + 1)
 
 
 def _node(raw: dict[str, Any]) -> str:

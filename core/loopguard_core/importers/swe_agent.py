@@ -38,7 +38,7 @@ class SweAgent(Importer):
     def sniff(self, head: Head) -> float:
         document = obj(head.document)
         if not isinstance(document.get("trajectory"), list):
-            return 0.0
+            return 0.9 if _from_history(document) else 0.0
         steps = [s for s in document["trajectory"] if isinstance(s, dict)]
         if not steps:
             return 0.9 if "info" in document and "environment" in document else 0.0
@@ -48,9 +48,8 @@ class SweAgent(Importer):
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         document = obj(source.document())
         info = obj(document.get("info"))
-        track = Track(
-            report, source.name_session(_task(document), array(document.get("trajectory"))[:1])
-        )
+        steps = array(document.get("trajectory")) or _from_history(document)
+        track = Track(report, source.name_session(_task(document), steps[:1]))
         report.note("the format does not say which calls failed: outcomes are guesses")
         yield from track.start(
             None,
@@ -60,7 +59,7 @@ class SweAgent(Importer):
             version=string(info.get("swe_agent_version")),
         )
         yield track.event("user_message", text=_task(document))
-        for number, step in enumerate(array(document.get("trajectory")), 1):
+        for number, step in enumerate(steps, 1):
             yield from _step(track, obj(step), number)
         yield from track.finish()
         if info.get("exit_status"):
@@ -76,6 +75,22 @@ def _task(document: dict[str, Any]) -> str:
         if message.get("role") == "user" and not message.get("is_demo"):
             return text_of(message.get("content"))
     return ""
+
+
+def _from_history(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of a demonstration, which is a history alone: an action, then what was observed."""
+    steps: list[dict[str, Any]] = []
+    open_step = False
+    for message in map(obj, array(document.get("history"))):
+        if message.get("is_demo"):
+            continue
+        if message.get("role") == "assistant" and isinstance(message.get("action"), str):
+            steps.append({n: message[n] for n in ("action", "thought") if n in message})
+            open_step = True
+        elif open_step and message.get("role") in ("user", "tool"):
+            steps[-1]["observation"] = text_of(message.get("content"))
+            open_step = False
+    return steps
 
 
 def _step(track: Track, step: dict[str, Any], number: int) -> Iterator[Event]:
