@@ -49,10 +49,10 @@ class Copilot(Importer):
             if isinstance(record.get("data"), dict) and _KNOWN.match(kind):
                 if kind == "session.start" and "copilotVersion" in record["data"]:
                     return 0.95
-                if "." in kind and "parentId" in record:
+                if "." in kind and ("parentId" in record or kind in _HANDLERS):
                     return 0.9
-                if kind in _HANDLERS or kind == "session.start":
-                    return 0.8
+                if kind == "session.start" and "sessionId" in record["data"]:
+                    return 0.9
         if not head.records and b'"session.start"' in head.raw[:200]:
             return 0.9
         return 0.0
