@@ -69,6 +69,13 @@ def test_what_json_cannot_carry_is_named_and_never_raises() -> None:
         ('{"type":"call_end","call":"c","outcome":"fine"}', "outcome is not one of"),
         ('{"type":"halt","ts":"noon"}', "ts is not a number"),
         ('{"type":"halt","seq":-1}', "seq is not"),
+        ('{"type":"halt","ts":1' + "0" * 400 + "}", "ts is not a number"),
+        ('{"type":"call","tool":"ls","dt":"soon"}', "dt is not a number of seconds"),
+        ('{"type":"call","tool":"ls","duration":true}', "duration is not a number"),
+        ('{"type":"call","tool":"ls","traits":"r"}', "traits is not an object"),
+        ('{"type":"call","tool":"ls","host_spans":[[1]]}', "host_spans is not a list"),
+        ('{"type":"call","tool":"ls","ids":{"exact":"a"}}', "ids is not an object with a record"),
+        ('{"type":"grant","grant":"g","scope":"tool","budget":"3"}', "budget is not a whole"),
     ],
 )
 def test_a_line_that_is_no_event_is_said_with_its_place(line: str, says: str) -> None:

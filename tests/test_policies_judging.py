@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from loopguard_core.comparing import compare
-from loopguard_core.events import Event, from_json
+from loopguard_core.events import Event, expand, from_json
+from loopguard_core.guard import Guard
 from loopguard_core.judging import judge
-from loopguard_core.policies.registry import create
+from loopguard_core.policies.registry import create, names
 from loopguard_core.verdict import Tier
 
 
@@ -96,3 +99,37 @@ def test_comparing_leaves_the_policies_as_they_were() -> None:
     policy = create("tool-loop-guard")
     list(compare([("loop", [call()] * 5)], {"it": policy}))
     assert policy.counts() == []
+
+
+@pytest.mark.parametrize("policy", names())
+def test_records_that_say_nothing_are_made_again(policy: str) -> None:
+    (scheme,) = create(policy).schemes
+    broken = [
+        {},
+        {"a": 1, "s": 2},
+        {"s": "a", "f": "r", "g": [0]},
+        {"x": [], "r": None, "b": ["1"]},
+    ]
+    plain = [event for _, event in expand([call(args={"path": "a"})] * 9)]
+    forged = [
+        from_json({**event.to_json(), "ids": {scheme.name: broken[at // 2 % len(broken)]}})
+        for at, event in enumerate(plain)
+    ]
+    assert [row.to_json() for row in judge(forged, create(policy))] == [
+        row.to_json() for row in judge(plain, create(policy))
+    ]
+    guard, other = Guard(create(policy)), Guard(create(policy))
+    for event, same in zip(forged, plain, strict=True):
+        assert guard.apply(event) == other.apply(same)
+
+
+def test_an_annotation_counts_for_the_result_as_well() -> None:
+    hints = {"readOnlyHint": True}
+    rows = list(
+        judge(
+            [call("fetch_it", {"id": 1}, f"a\nread {n} times", traits=hints) for n in range(9)],
+            create("progress"),
+        )
+    )
+    assert rows[-1].before is not None
+    assert rows[-1].before.stops

@@ -11,7 +11,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
 VERSION = 1
@@ -44,7 +44,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 
 _DEEPEST = 200
-_INFINITE = float("inf")
+_INFINITE, _FAR = float("inf"), 1e300
 
 
 class EventError(ValueError):
@@ -201,6 +201,36 @@ def decode(line: str | bytes, where: str = "") -> Event:
     return from_json(raw, where)
 
 
+def _number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -_FAR < value < _FAR
+
+
+def _spans(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span)
+        for span in value
+    )
+
+
+def _objects(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(inner, dict) for inner in value.values())
+
+
+#: Fields that are read with more than ``str``: what fits, and what it is called.
+_CHECKED: dict[str, tuple[Callable[[object], bool], str]] = {
+    **dict.fromkeys(
+        ("dt", "duration", "expires", "deadline", "late_until"), (_number, "a number of seconds")
+    ),
+    "budget": (lambda value: type(value) is int, "a whole number of calls"),
+    "traits": (lambda value: isinstance(value, dict), "an object"),
+    "verdict": (lambda value: isinstance(value, dict), "an object"),
+    "ids": (_objects, "an object with a record for each scheme"),
+    "host_spans": (_spans, "a list of [start, end] in characters"),
+}
+
+
 def from_json(raw: dict[str, Any], where: str = "") -> Event:
     """The event in a JSON object. Raises ``EventError`` naming *where*."""
     data = dict(raw)
@@ -214,9 +244,7 @@ def from_json(raw: dict[str, Any], where: str = "") -> Event:
         raise EventError("session is not a string", where)
     if not isinstance(seq, int) or isinstance(seq, bool) or seq < 0:
         raise EventError("seq is not a whole number from 1", where)
-    if ts is not None and (
-        isinstance(ts, bool) or not isinstance(ts, (int, float)) or not -_INFINITE < ts < _INFINITE
-    ):
+    if ts is not None and not _number(ts):
         raise EventError("ts is not a number of seconds since the epoch", where)
     for name in TYPES.get(kind, ()):
         if name not in data:
@@ -227,6 +255,11 @@ def from_json(raw: dict[str, Any], where: str = "") -> Event:
         raise EventError("call is not a string", where)
     if kind == "call_end" and data["outcome"] not in OUTCOMES:
         raise EventError(f"outcome is not one of {', '.join(OUTCOMES)}", where)
+    if kind in TYPES:
+        for name in _CHECKED.keys() & data.keys():
+            value, (fits, words) = data[name], _CHECKED[name]
+            if value is not None and not fits(value):
+                raise EventError(f"{name} is not {words}", where)
     return Event(kind, session, seq=seq, ts=None if ts is None else float(ts), data=data)
 
 

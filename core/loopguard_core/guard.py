@@ -58,6 +58,7 @@ class Guard:
 
     Before a new call is appended, ``rule`` tells what is to happen to it; ``rule`` records nothing.
     *unique*: whoever feeds it sees to it that no call starts twice, so the guard keeps no list of them.
+    *ours*: the records on the events were made on this machine, so that none has to be looked at.
     Not thread-safe: whoever shares one between threads takes turns.
     """
 
@@ -69,6 +70,7 @@ class Guard:
         traits: TraitTable | None = None,
         digester: Digester | None = None,
         unique: bool = False,
+        ours: bool = False,
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"no mode is called {mode!r}: {', '.join(MODES)}")
@@ -90,7 +92,7 @@ class Guard:
         self._spoken = 0
         self._last_ts: float | None = None
         self._ruled: tuple[Event, _Open] | None = None
-        self._reading = Reading(policy.schemes, self.traits, self.digester)
+        self._reading = Reading(policy.schemes, self.traits, self.digester, ours=ours)
 
     # -- records ---------------------------------------------------------------------------------
 

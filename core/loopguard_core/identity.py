@@ -227,6 +227,16 @@ class Scheme:
     """How one policy reads a payload. ``name`` carries a version: other digests, other name."""
 
     name = ""
+    #: Fields, all of them digests, without which a stored record of a request and of a result says nothing.
+    asks: tuple[str, ...] = ("a",)
+    answers: tuple[str, ...] = ()
+
+    def fits(self, record: object, *, outcome: bool) -> bool:
+        """True where a stored record can be read. Ours always can; a recording may hold anything."""
+        if not isinstance(record, dict):
+            return False
+        needed = self.answers if outcome else self.asks
+        return all(isinstance(record.get(name), str) for name in needed)
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
         """The record of a requested call."""
@@ -243,6 +253,7 @@ class ExactScheme(Scheme):
     """Same tool, same arguments with sorted keys; same result to the letter."""
 
     name = EXACT
+    answers = ("r",)
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
         return {"a": args.digest}

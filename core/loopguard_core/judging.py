@@ -149,7 +149,7 @@ class _Judging:
     def _start(self, at: int, event: Event) -> None:
         tool, args = str(event.data["tool"]), Payload(event.data.get("args"), self.digester)
         traits = self.traits.of(tool, event.data.get("traits"))
-        records = _stored(event)
+        records = self._stored(event, outcome=False)
         for scheme in self._missing(records):
             records[scheme.name] = scheme.request(tool, args, traits)
         gap = event.data.get("dt")
@@ -193,7 +193,7 @@ class _Judging:
             row.before = row.after = None
 
     def _outcome(self, row: Row, event: Event, kind: str) -> Outcome:
-        records = _stored(event)
+        records = self._stored(event, outcome=True)
         result = Payload(compared(event.data), self.digester)
         for scheme in self._missing(records):
             request = row.call.records[scheme.name]
@@ -217,10 +217,16 @@ class _Judging:
             closes_message=bool(closes),
         )
 
+    def _stored(self, event: Event, *, outcome: bool) -> dict[str, Record]:
+        ids = event.data.get("ids")
+        if not isinstance(ids, dict):
+            return {}
+        schemes = {scheme.name: scheme for scheme in self.policy.schemes}
+        return {
+            name: record
+            for name, record in ids.items()
+            if name in schemes and schemes[name].fits(record, outcome=outcome)
+        }
+
     def _missing(self, records: dict[str, Record]) -> list[Scheme]:
         return [scheme for scheme in self.policy.schemes if scheme.name not in records]
-
-
-def _stored(event: Event) -> dict[str, Record]:
-    ids = event.data.get("ids")
-    return dict(ids) if isinstance(ids, dict) else {}

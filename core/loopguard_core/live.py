@@ -81,7 +81,9 @@ class LiveSession:
 
         def fresh() -> Guard:
             policy = policies.pop() if policies else config.make_policy()
-            return Guard(policy, mode=config.mode, traits=traits, digester=digester, unique=True)
+            return Guard(
+                policy, mode=config.mode, traits=traits, digester=digester, unique=True, ours=True
+            )
 
         self._journal = Journal(session, store, fresh, say, None if store else self._open)
         self._stops: Stops | None = None

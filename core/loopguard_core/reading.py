@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 
 
 class Reading:
-    """Reads with the schemes of one policy, and always with ``exact``."""
+    """Reads with the schemes of one policy, and always with ``exact``.
 
-    __slots__ = ("_digester", "_names", "_schemes", "_traits")
+    *ours*: the records were made here, so that none has to be looked at.
+    """
 
-    def __init__(self, schemes: Sequence[Scheme], traits: TraitTable, digester: Digester) -> None:
+    __slots__ = ("_digester", "_names", "_ours", "_schemes", "_traits")
+
+    def __init__(
+        self, schemes: Sequence[Scheme], traits: TraitTable, digester: Digester, *, ours: bool
+    ) -> None:
+        self._ours = ours
         self._schemes: tuple[Scheme, ...] = (ExactScheme(), *schemes)
         self._names = frozenset(scheme.name for scheme in self._schemes)
         self._traits = traits
@@ -61,12 +67,9 @@ class Reading:
         """
         data = event.data
         tool = str(data["tool"])
-        stored = data.get("ids")
+        records = self._stored(data.get("ids"), outcome=False)
         approximate, args = False, data.get("args")
-        if isinstance(stored, dict) and self._names <= stored.keys():
-            records: dict[str, Record] = stored
-        else:
-            records = dict(stored) if isinstance(stored, dict) else {}
+        if not self._names <= records.keys():
             approximate = bool(data.get("cut") or data.get("redacted"))
             args = asked = Payload(args, self._digester)
             traits = self._traits.of(tool, data.get("traits"))
@@ -99,14 +102,10 @@ class Reading:
         """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
         data = event.data
         kind = str(data["outcome"])
-        stored = data.get("ids")
-        if isinstance(stored, dict) and self._names <= stored.keys():
-            records: dict[str, Record] = stored
-        else:
-            records = dict(stored) if isinstance(stored, dict) else {}
-            if kind != "pending":
-                traits = self._traits.of(call.tool, annotations)
-                self._complete(records, call, args, traits, compared(data), kind)
+        records = self._stored(data.get("ids"), outcome=True)
+        if not self._names <= records.keys() and kind != "pending":
+            traits = self._traits.of(call.tool, annotations)
+            self._complete(records, call, args, traits, compared(data), kind)
         duration = data.get("duration")
         last = data.get("last")
         return Outcome(
@@ -116,6 +115,17 @@ class Reading:
             float(duration) if isinstance(duration, (int, float)) else None,
             closes if last is None else bool(last),
         )
+
+    def _stored(self, ids: object, *, outcome: bool) -> dict[str, Record]:
+        if not isinstance(ids, dict):
+            return {}
+        if self._ours and self._names <= ids.keys():
+            return ids
+        found = dict(ids)
+        for scheme in self._schemes:
+            if scheme.name in found and not scheme.fits(found[scheme.name], outcome=outcome):
+                del found[scheme.name]
+        return found
 
     def _complete(
         self,

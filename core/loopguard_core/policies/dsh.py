@@ -40,6 +40,8 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 class DshScheme(TypedScheme):
     """Arguments and results as JavaScript serialises them."""
 
+    answers = ("r",)
+
     def __init__(self, chars: int, matchers: Matchers | None) -> None:
         super().__init__("dsh/1" if chars == 4000 else f"dsh/1:{chars}", matchers)
         self.chars = chars

@@ -52,6 +52,8 @@ _REMEMBERED = 64
 class HermesScheme(ArgsScheme):
     """Arguments that are an object, else ``{}``; results as canonical JSON where they parse."""
 
+    answers = ("r",)
+
     def __init__(self, name: str, matchers: Matchers | None) -> None:
         super().__init__(name, matchers)
         self._parsed: dict[str, str] = {}

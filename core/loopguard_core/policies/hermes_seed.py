@@ -48,6 +48,8 @@ _DEFAULTS = {
 class SeedScheme(TypedScheme):
     """Arguments as JSON, results as raw text."""
 
+    answers = ("r",)
+
     def outcome(
         self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
     ) -> Record:

@@ -95,7 +95,7 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
         if asked.last == last and before in (SAME_ANSWER, READ_BEFORE, SAME_TARGET):
             asked.failing, asked.worth = before, ALIKE
         return judged
-    asked.last, asked.letter = key, record["x"]
+    asked.last, asked.letter = key, record.get("x", "")
     if "t" in record:
         asked.clocks = {record["t"]: 1}
     return _first(agent, asked, request, record)
@@ -105,7 +105,7 @@ def _key(asked: Asked, record: Record) -> str:
     """The digest by which this answer is compared with others of the same call."""
     if "b" in record:
         _link(asked, *record["b"])
-    exact: str = record["x"]
+    exact: str = record.get("x", "")
     steady: str = record.get("n", "")
     if not steady:
         return asked.same.get(exact, exact) if asked.same else exact
@@ -133,7 +133,7 @@ def _link(asked: Asked, exact: str, steady: str, timeless: str) -> None:
 
 def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     """A new request: news, unless what it brought was known."""
-    answer, flags, tool = record["x"], request["f"], asked.tool
+    answer, flags, tool = record.get("x", ""), request["f"], asked.tool
     if "b" in flags:
         return CLEAR
     if "q" in flags:
@@ -176,7 +176,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
 
 def _again(agent: Agent, asked: Asked, request: Record, record: Record, key: str) -> int:
     """A request that was made before: a repeat, unless its answer differs in substance."""
-    exact, before = record["x"], asked.last
+    exact, before = record.get("x", ""), asked.last
     if "z" in record and "q" in request["f"]:
         asked.failing, asked.worth = NOTHING_FOUND, EMPTY
     asked.last = key

@@ -1,18 +1,4 @@
-"""What ``progress`` takes from a call: digests and flags, small enough to stand with the event.
-
-Record of a request: ``s`` digest of the tidied arguments; ``f`` flags, one letter each (``r`` read-only,
-``m`` mutating, ``b`` bookkeeping, ``p`` poll, ``q`` search, ``t`` tells somebody, ``z`` only sleeps);
-``d`` letters of the cosmetics removed (see ``arguments``); ``w`` seconds that the call itself waits;
-``g`` ``[target digest, first line, end]`` of a range that is read; ``k`` digest of the target of a
-message; ``p`` whether a path is spelled absolute (``a``) or relative (``r``); ``v`` where the
-tool's traits come from. Absent fields say nothing.
-
-Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
-times (both absent where the answer resembles none of the call); ``b`` ``[x, n, t]`` of the answer that it
-resembles, where that one's record lacks them; ``e`` digest of a failure's template, ``c`` its
-class; ``z`` an empty answer; ``o`` an outage that a success
-reports (``e`` and ``c`` where it reports another error); ``h`` a long answer; ``l`` lines of an open-ended read.
-"""
+"""What ``progress`` takes from a call; ``records`` says what stands in a record."""
 
 from __future__ import annotations
 
@@ -24,6 +10,7 @@ from loopguard_core.patterns import lazy
 from loopguard_core.policies.progress import answers, commands
 from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
+from loopguard_core.policies.progress.records import well_formed
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -180,6 +167,13 @@ class _Tool:
 
 class ProgressScheme(Scheme):
     """The identity scheme of ``progress``."""
+
+    asks = ("s", "f")
+
+    def fits(self, record: object, *, outcome: bool) -> bool:
+        if not super().fits(record, outcome=outcome):
+            return False
+        return isinstance(record, dict) and well_formed(record, outcome=outcome)
 
     def __init__(self, matchers: Matchers | None = None) -> None:
         self.name = f"{NAME}+{matchers.label}" if matchers else NAME
