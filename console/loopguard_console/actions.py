@@ -207,6 +207,13 @@ ACTIONS: tuple[Action, ...] = (
         "Write this session to a file: an HTML report, Markdown, JSON Lines, or a pytest test that fails while the guard does not catch this loop.",
         LOOK,
     ),
+    Action(
+        "sort",
+        ("S",),
+        "sort",
+        "The sessions in the next order: what waits, last active, name, calls, worst tier, started.",
+        SESSIONS,
+    ),
     Action("filter", ("f",), "filter", "Show only the sessions that match some words.", SESSIONS),
     Action(
         "pin", ("P",), "pin", "Keep this session at the top of the list, or let it go.", SESSIONS

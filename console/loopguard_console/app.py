@@ -87,6 +87,7 @@ class ConsoleApp(App[None]):
         self.why_not = why_not
         self.remembered = remembered or Remembered(None)
         desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
+        desk.arrange(order=self.remembered.text("sort"))
         self.muted = self.remembered.text("bell") == "off"
         asked = theme or os.environ.get("TEXTUAL_THEME", "")
         self._start_theme = asked or self.remembered.text("theme")
@@ -330,6 +331,11 @@ class ConsoleApp(App[None]):
             if hasattr(screen, f"action_{action.id}"):
                 run = partial(self.run_action, action.id, screen)
                 yield SystemCommand(action.title.capitalize(), action.help, run)
+
+        if isinstance(screen, MainScreen):
+            for order in self.desk.orders:
+                sort = partial(screen.sort_by, order)
+                yield SystemCommand(f"Sort sessions: {order}", BY_ID["sort"].help, sort)
 
     def _places(self) -> tuple[str, ...]:
         return ("main", "live" if self.desk.live else "replay")

@@ -7,6 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from loopguard_console.arranging import (
+    LIVE_ORDERS,
+    RECORDED,
+    REPLAY_ORDERS,
+    WAITING,
+    Arranger,
+    Rolled,
+    roll_up,
+)
 from loopguard_console.feed import Batch
 from loopguard_console.view import View
 from loopguard_core.calls import Events
@@ -41,7 +50,9 @@ class Desk:
         self.views: dict[str, View] = {}
         self.error = ""
         self.filter = ""
-        self._rolled: dict[str, int] | None = None
+        self.order = WAITING if live else RECORDED
+        self._rolled: dict[str, Rolled] | None = None
+        self._tree: list[tuple[int, Session]] | None = None
         self._known: dict[str, Session] = {}
         self.pinned: Callable[[str], bool] = lambda session: False
         self.named: Callable[[str], str] = lambda session: ""
@@ -61,8 +72,10 @@ class Desk:
         if self.sessions != list(batch.sessions):
             self.sessions = list(batch.sessions)
             self._known = {s.session: s for s in self.sessions}
-            self._rolled = None
-        self.state = batch.state
+            self._rolled = self._tree = None
+        if self.state != batch.state:
+            self.state = batch.state
+            self._tree = None
         self.waiting = sorted(batch.waiting, key=lambda r: (-r.tier, r.opened_ts or 0.0, r.seq))
         for session, events in batch.events.items():
             self.append(session, list(events))
@@ -99,8 +112,11 @@ class Desk:
         if recording.start is not None:
             session.agent = recording.start.text("agent")
             session.parent = recording.start.text("parent")
+            session.first_ts = recording.start.ts
+        times = recording.times(len(recording) - 1, 1)
+        session.last_ts = times[-1] if times else session.first_ts
         session.calls, session.worst = len(recording), int(recording.worst)
-        self._rolled = None
+        self._rolled = self._tree = None
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -114,25 +130,30 @@ class Desk:
         return self._known.get(name)
 
     def tree(self) -> list[tuple[int, Session]]:
-        """Sessions with their depth: children below their parents, waiting and worst first."""
-        sessions = [s for s in self.sessions if self._matches(s)]
-        known = {s.session for s in sessions}
-        below: dict[str, list[Session]] = {}
-        for session in sessions:
-            parent = session.parent if session.parent in known else ""
-            below.setdefault("" if parent == session.session else parent, []).append(session)
-        out: list[tuple[int, Session]] = []
-        seen: set[str] = set()
-        todo = [(0, s) for s in reversed(self._sorted(below.get("", [])))]
-        while todo:
-            depth, session = todo.pop()
-            if session.session in seen:
-                continue
-            seen.add(session.session)
-            out.append((depth, session))
-            children = self._sorted(below.get(session.session, []))
-            todo.extend((depth + 1, child) for child in reversed(children))
-        return out
+        """Sessions with their depth: children below their parents, in the order that was chosen.
+
+        Put together once for as long as nothing of it changed.
+        """
+        if self._tree is None:
+            arranger = Arranger(self.order, self.pinned, self._title, self.state, self._rolled_up())
+            self._tree = arranger.tree([s for s in self.sessions if self._matches(s)])
+        return self._tree
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders that the list of sessions may have; the first is the one nobody has to choose."""
+        return LIVE_ORDERS if self.live else REPLAY_ORDERS
+
+    def arrange(self, *, order: str | None = None, filter: str | None = None) -> None:
+        """Put the list of sessions together anew: in another order, with other words to match."""
+        if order is not None:
+            self.order = order if order in self.orders else self.orders[0]
+        if filter is not None:
+            self.filter = filter
+        self._tree = None
+
+    def _title(self, session: Session) -> str:
+        return self.named(session.session) or session.name or session.agent or session.session
 
     def _matches(self, session: Session) -> bool:
         state = self.state.get(session.session, "")
@@ -140,37 +161,14 @@ class Desk:
         text = " ".join((*fields, self.named(session.session))).lower()
         return all(word in text for word in self.filter.lower().split())
 
-    def _sorted(self, sessions: list[Session]) -> list[Session]:
-        if not self.live:
-            return sorted(sessions, key=lambda s: not self.pinned(s.session))
-        order = {"live": 0, "quiet": 1, "lost": 2, "ended": 3}
-        return sorted(
-            sessions,
-            key=lambda s: (
-                not self.pinned(s.session),
-                -min(s.waiting, 1),
-                order.get(self.state.get(s.session, ""), 9),
-                -(s.first_ts or 0.0),
-                s.session,
-            ),
-        )
-
     def worst_of(self, session: str) -> int:
         """The worst tier of a session and all below it."""
-        if self._rolled is None:
-            self._rolled = self._roll_up()
-        return self._rolled.get(session, 0)
+        return self._rolled_up().get(session, Rolled()).worst
 
-    def _roll_up(self) -> dict[str, int]:
-        parents = {s.session: s.parent for s in self.sessions}
-        worst = dict.fromkeys(parents, 0)
-        for session in self.sessions:
-            at, seen = session.session, set[str]()
-            while at in worst and at not in seen:
-                seen.add(at)
-                worst[at] = max(worst[at], session.worst)
-                at = parents[at]
-        return worst
+    def _rolled_up(self) -> dict[str, Rolled]:
+        if self._rolled is None:
+            self._rolled = roll_up(self.sessions)
+        return self._rolled
 
     def request(self, name: str) -> Request | None:
         """A waiting request by its id."""

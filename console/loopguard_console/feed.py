@@ -20,6 +20,7 @@ from loopguard_core.store.contract import Request, Session, Store, StoreError
 TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
 LISTED = 0.3  # seconds between two looks at the list of sessions
+SHARE = 15  # times as long as listing them took is rested before it: thousands take a while
 BEAT = 2.0  # seconds between beats
 CHUNK = 500  # events of one session in a batch
 
@@ -80,6 +81,7 @@ class Feed(threading.Thread):
         self._wanted: dict[str, int] = {}
         self._beaten = 0.0
         self._listed = float("-inf")
+        self._rest = LISTED
         self._sessions: tuple[Session, ...] = ()
         self._state: dict[str, str] = {}
 
@@ -141,11 +143,13 @@ class Feed(threading.Thread):
             looked = time.monotonic()
 
     def _batch(self, store: Store, now: float) -> Batch:
-        if time.monotonic() - self._listed >= LISTED:
+        begun = time.monotonic()
+        if begun - self._listed >= self._rest:
             found = tuple(store.sessions())
             self._sessions = tuple(_below(found, self._only)) if self._only else found
             self._state = {s.session: liveness(s, now, self._host) for s in found}
             self._listed = time.monotonic()
+            self._rest = max(LISTED, SHARE * (self._listed - begun))
         waiting = () if self._only else tuple(inbox.waiting(store, now))
         with self._lock:
             wanted = dict(self._wanted)

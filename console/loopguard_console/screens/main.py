@@ -12,9 +12,10 @@ from textual.content import Content
 from textual.timer import Timer
 
 from loopguard_console.actions import bindings
+from loopguard_console.arranging import RECORDED
 from loopguard_console.card import Asking
 from loopguard_console.idle import Standing, on_main
-from loopguard_console.render import pad, safe, signature_label
+from loopguard_console.render import cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
 from loopguard_console.screens.managing import Managing
@@ -79,7 +80,7 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         yield Pane(id="welcome")
         with Horizontal(id="body"):
             with Vertical(id="left"):
-                yield Pane("SESSIONS", classes="title")
+                yield Pane(id="sessions-title", classes="title")
                 yield SessionList(id="sessions")
                 yield Pane("WAITING", classes="title", id="inbox-title")
                 yield InboxList(id="inbox")
@@ -150,6 +151,7 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         desk = self.console_app.desk
         self._welcome()
         self.query_one(SessionList).show(desk)
+        self._sessions_title()
         self.query_one(InboxList).show(desk)
         self.query_one(Chain).show(self.view)
         self.look_on()
@@ -228,6 +230,15 @@ class MainScreen(Looking, Searching, Debugging, Managing):
         if empty:
             words = WELCOME if desk.live else NOTHING
             welcome.put(Content.assemble(*words, (safe(self.console_app.source), "$dim")))
+
+    def _sessions_title(self) -> None:
+        """How many sessions the list has, and in which order."""
+        desk = self.console_app.desk
+        title = self.query_one("#sessions-title", Pane)
+        shown, total = len(desk.tree()), len(desk.sessions)
+        many = f" {shown}/{total}" if shown != total else ""
+        words = f"SESSIONS{many} by {desk.order}" if desk.order != RECORDED else f"SESSIONS{many}"
+        title.put(cut(words, max(8, title.size.width)))
 
     def _title(self, view: View | None) -> None:
         desk = self.console_app.desk

@@ -15,18 +15,32 @@ class Managing(DecidingScreen):
 
         def answer(given: Answer | None) -> None:
             if given is not None:
-                app.desk.filter = given.note
+                app.desk.arrange(filter=given.note)
                 self.redraw()
 
         does = "Words of the agent, the name, the folder or the state; empty shows all."
         dialog = Dialog("Filter", "sessions", note=app.desk.filter or "live claude", does=does)
         await app.open_screen(dialog, answer)
 
+    def action_sort(self) -> None:
+        """The list of sessions in the next order."""
+        orders = self.console_app.desk.orders
+        self.sort_by(orders[(orders.index(self.console_app.desk.order) + 1) % len(orders)])
+
+    def sort_by(self, order: str) -> None:
+        """The list of sessions in *order*, from now on."""
+        app = self.console_app
+        app.desk.arrange(order=order)
+        app.remembered.keep("sort", order)
+        self.notify(f"Sessions sorted: {order}.", markup=False)
+        self.redraw()
+
     def action_pin(self) -> None:
         """Keep a session at the top, or let it go."""
         app = self.console_app
         if app.desk.current:
             pinned = app.remembered.pin(app.desk.current)
+            app.desk.arrange()
             self.notify("Pinned." if pinned else "No longer pinned.", markup=False)
             self.redraw()
 
@@ -40,6 +54,7 @@ class Managing(DecidingScreen):
         def answer(given: Answer | None) -> None:
             if given is not None:
                 app.remembered.rename(session, given.note)
+                app.desk.arrange()
                 self.redraw()
 
         does = "Only this console shows the name; an empty one gives it back its own."

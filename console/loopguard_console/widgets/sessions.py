@@ -30,19 +30,21 @@ class SessionList(VirtualList):
         super().__init__(id=id)
         self.desk: Desk | None = None
         self.items: list[tuple[int, Session]] = []
+        self._at = -1
 
     def show(self, desk: Desk) -> None:
         """Show the sessions of *desk* as they stand now."""
         self.desk = desk
         self.items = desk.tree()
+        current = desk.current
+        self._at = next((n for n, (_, s) in enumerate(self.items) if s.session == current), -1)
         self.update()
 
     def count(self) -> int:
         return len(self.items)
 
     def at(self) -> int:
-        current = self.desk.current if self.desk is not None else ""
-        return next((n for n, (_, s) in enumerate(self.items) if s.session == current), -1)
+        return self._at
 
     def session_at(self, line: int) -> str:
         """The id of the session on *line*."""
