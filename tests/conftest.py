@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import count
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 import postgres
@@ -31,6 +33,15 @@ os.environ["TZ"] = "UTC"
 time.tzset()
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+_homes = count()
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered between runs is each test's own: nothing of the person's, nothing of another test."""
+    state = tmp_path_factory.getbasetemp() / f"state-{next(_homes)}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
 
 
 def pytest_unconfigure() -> None:
