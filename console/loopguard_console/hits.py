@@ -92,17 +92,23 @@ class Hits:
         query, recording = self.query, self._recording
         if not query.of_call(recording, row):
             return False
-        if not query.reads:
-            return True
         key = recording.keys[row]
         if key >= len(self._known):
             self._known.extend(bytes(len(recording.tools) - len(self._known)))
         if self._known[key] == _UNKNOWN:
-            if row >= self._fetched:
-                self._fetched = row + _AT_ONCE
-                recording.prefetch(row, min(self._fetched, len(recording)) - 1)
+            if query.reads and row >= self._fetched:
+                self._fetch(row)
             self._known[key] = _YES if query.of_key(recording, row) else _NO
         return self._known[key] == _YES
+
+    def _fetch(self, row: int) -> None:
+        """Read what is asked about next at once, where much of it has not been asked about yet."""
+        self._fetched = row + _AT_ONCE
+        known = self._known
+        known.extend(bytes(len(self._recording.tools) - len(known)))
+        new = sum(known[key] == _UNKNOWN for key in self._recording.keys[row : self._fetched])
+        if new > _AT_ONCE // 4:
+            self._recording.prefetch(row, min(self._fetched, len(self._recording)) - 1)
 
     def _settle_late(self) -> None:
         """Calls that were looked at while they ran, and have ended since."""

@@ -39,10 +39,15 @@ class QueryError(ValueError):
     """A query that cannot be read: what is wrong with it."""
 
 
+#: The cost of a term for which arguments are read.
+READS = 2
+
+
 class Term(NamedTuple):
     """One condition. ``of_key``: equal calls agree on it, since it asks for tool and arguments alone.
 
-    ``ends``: it may hold otherwise once the call has ended. ``cost``: cheap ones are asked first.
+    ``ends``: it may hold otherwise once the call has ended. ``cost``: cheap ones are asked first; from
+    ``READS`` on the arguments are read for it.
     """
 
     holds: Holds
@@ -52,7 +57,10 @@ class Term(NamedTuple):
 
 
 class Query:
-    """What a person searches for."""
+    """What a person searches for.
+
+    ``ends``: the answer may change when a call ends. ``reads``: it takes reading what calls were made with.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text.strip()
@@ -60,6 +68,7 @@ class Query:
         self._of_call = [term.holds for term in terms if not term.of_key]
         self._of_key = [term.holds for term in terms if term.of_key]
         self.ends = any(term.ends for term in terms)
+        self.reads = any(term.cost >= READS for term in terms)
 
     def matches(self, recording: Recording, index: int) -> bool:
         """True where call *index* meets every term."""
@@ -73,11 +82,6 @@ class Query:
         """True where call *index* meets the terms on which all equal calls agree."""
         return all(holds(recording, index) for holds in self._of_key)
 
-    @property
-    def reads(self) -> bool:
-        """True where answering takes what calls were made with, not only how they stand."""
-        return bool(self._of_key)
-
     def __bool__(self) -> bool:
         return bool(self._of_call or self._of_key)
 
@@ -88,7 +92,7 @@ def _term(found: re.Match[str]) -> Term:
             pattern = re.compile(found["regex"], re.IGNORECASE)
         except re.error as error:
             raise QueryError(f"not a regular expression: {error}") from None
-        return Term(lambda r, i: pattern.search(_text(r, i)) is not None, 2, of_key=True)
+        return Term(lambda r, i: pattern.search(_text(r, i)) is not None, READS + 1, of_key=True)
     word = found["word"]
     compared = _COMPARED.fullmatch(word)
     if compared:
@@ -102,7 +106,7 @@ def _term(found: re.Match[str]) -> Term:
     if word in ("err", "error"):
         return _outcome("error")
     plain = _plain(word).lower()
-    return Term(lambda r, i: plain in _text(r, i).lower(), 1, of_key=True)
+    return Term(lambda r, i: plain in _text(r, i).lower(), READS, of_key=True)
 
 
 def _outcome(word: str) -> Term:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from loopguard_console.render import safe
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from loopguard_console.view import View
 
 #: Seconds of looking for hits, and of letting keys through, in turn.
-PIECE = 0.02
+PIECE = 0.01
 PAUSE = 0.005
+#: Seconds between two looks of the person at what has been found so far.
+TELL_EVERY = 0.3
 
 
 class Searching(DecidingScreen):
@@ -26,6 +29,7 @@ class Searching(DecidingScreen):
     def __init__(self) -> None:
         super().__init__()
         self._looking: Timer | None = None
+        self._told = 0.0
 
     @property
     def view(self) -> View | None:
@@ -82,10 +86,12 @@ class Searching(DecidingScreen):
         if view is None or view.hits is None:
             return
         sought = view.sought
-        view.look(PIECE)
+        done = view.look(PIECE)
         if sought and not view.sought:
             self._hit(sought)
-        self.moved()
+        if done or time.monotonic() - self._told >= TELL_EVERY:
+            self._told = time.monotonic()
+            self.moved()
         self.look_on()
 
     # -- from hit to hit ---------------------------------------------------------------------------
