@@ -29,7 +29,7 @@ class Searching(DecidingScreen):
     def __init__(self) -> None:
         super().__init__()
         self._looking: Timer | None = None
-        self._told = 0.0
+        self._drawn_hits = 0.0
 
     @property
     def view(self) -> View | None:
@@ -89,8 +89,8 @@ class Searching(DecidingScreen):
         done = view.look(PIECE)
         if sought and not view.sought:
             self._hit(sought)
-        if done or time.monotonic() - self._told >= TELL_EVERY:
-            self._told = time.monotonic()
+        if done or time.monotonic() - self._drawn_hits >= TELL_EVERY:
+            self._drawn_hits = time.monotonic()
             self.moved()
         self.look_on()
 
