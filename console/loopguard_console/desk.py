@@ -90,6 +90,10 @@ class Desk:
             recording = Recording(self._guard_of(first), self._events_of(session))
             recording.session = session
             view = self.views[session] = View(recording, live=self.live)
+        for at, event in enumerate(events):
+            if event.seq > view.recording.seq and _changes_settings(event):
+                view.append(events[: at + 1])  # what is known already is passed over
+                view.recording.go_on_under(self._guard_of(event))
         view.append(events)
 
     def record(self, events: Iterable[Event]) -> None:
@@ -202,3 +206,8 @@ class Desk:
             return None
         ids = [r.request for r in self.waiting]
         return self.waiting[(ids.index(after) + 1) % len(ids) if after in ids else 0]
+
+
+def _changes_settings(event: Event) -> bool:
+    """True where a running session goes on under other settings from *event* on."""
+    return event.type == "session_start" and event.text("reason") == "configuration"

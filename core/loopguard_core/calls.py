@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.events import OUTCOMES, Event
-from loopguard_core.verdict import Tier
+from loopguard_core.verdict import Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,3 +124,14 @@ class Asked:
     def waits_at(self, seq: int) -> bool:
         """Whether it waited when event *seq* had come."""
         return self.opened.seq <= seq and not 0 < self.resolved_seq <= seq
+
+
+def stored_verdict(event: Event, name: str = "verdict") -> Verdict | None:
+    """The verdict that stands on *event*; None for none, or one that cannot be read."""
+    stored = event.data.get(name)
+    if not isinstance(stored, dict):
+        return None
+    try:
+        return Verdict.from_json(stored)
+    except (TypeError, ValueError):
+        return None

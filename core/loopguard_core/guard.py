@@ -174,6 +174,11 @@ class Guard:
             self._last_ts = event.ts
         return verdict
 
+    def adopt(self, other: Guard) -> None:
+        """Go on with the policy and the traits of *other*, which has folded the same turn."""
+        self.policy, self.traits, self._reading = other.policy, other.traits, other._reading
+        self._open = other._open
+
     def copy(self) -> Guard:
         """An independent guard in the same state."""
         from copy import copy  # the agent never copies

@@ -12,9 +12,19 @@ from array import array
 from bisect import bisect_right
 from collections import Counter, deque
 
-from loopguard_core.calls import STATES, Asked, Events, ListEvents, Mark, Row, StoreEvents
+from loopguard_core.calls import (
+    STATES,
+    Asked,
+    Events,
+    ListEvents,
+    Mark,
+    Row,
+    StoreEvents,
+    stored_verdict,
+)
 from loopguard_core.events import TYPES, Event, expand
 from loopguard_core.identity import EXACT, Payload
+from loopguard_core.repeats import Repeats
 from loopguard_core.spending import Spending
 from loopguard_core.verdict import Tier, Verdict
 
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "Asked", "Events", "ListEvents", "Mark", "Recording", "Row", "StoreEvents"]
 
 WINDOW = 20
+_TURNS = ("user_message", "turn_start")
 _CAUSES = ("verdict", "latch", "grant", "halt", "deny", "breakpoint")
 _SNAPSHOTS = 256
 _SPACING = 256
@@ -38,7 +49,7 @@ _LONG = 0xFFFF
 MARKS = frozenset(n for n in TYPES if not n.startswith(("call", "request_", "usage")))
 
 
-class Recording:
+class Recording(Repeats):
     """The calls of one session, folded with *guard*, which belongs to the recording from here on.
 
     ``keys``, ``tiers`` and ``outcomes`` (places in ``STATES``) have one entry a call. ``letters`` numbers
@@ -150,12 +161,13 @@ class Recording:
         if event.type == "session_start":
             self.start = self.start or event
             self.end = None
-            for row in self._open.values():
-                self.outcomes[row] = STATES.index("pending")
-            self._open.clear()
+            if event.text("reason") != "configuration":  # else the same process goes on
+                for row in self._open.values():
+                    self.outcomes[row] = STATES.index("pending")
+                self._open.clear()
         elif event.type == "session_end":
             self.end = event
-        elif event.type in ("user_message", "turn_start"):
+        elif event.type in _TURNS:
             self.turn += 1
             self._turn_rows.append(len(self))
         elif event.type == "gap":
@@ -169,7 +181,7 @@ class Recording:
             if call in self._seen:
                 return
             self._seen.add(call)
-        verdict = _recorded(event)
+        verdict = stored_verdict(event)
         folded = self.guard.apply(event)
         ruling = self.guard.ruling(call)
         verdict = verdict or folded or Verdict(Tier.ALLOW, "")
@@ -208,7 +220,7 @@ class Recording:
         row = self._open.pop(str(event.data["call"]), None)
         if row is None:
             return
-        verdict = _recorded(event) or folded
+        verdict = stored_verdict(event) or folded
         self.outcomes[row] = STATES.index(str(event.data["outcome"]))
         span = self.seq - self._starts[row]
         self._spans[row] = min(span, _LONG)
@@ -223,6 +235,20 @@ class Recording:
             self._duration[row] = float(duration)
         elif event.ts is not None and self._ts[row] == self._ts[row] and event.ts > self._ts[row]:
             self._duration[row] = event.ts - self._ts[row]
+
+    def go_on_under(self, guard: Guard) -> None:
+        """The session goes on under other settings: those of *guard*, a fresh one.
+
+        The turn is folded with it once more; what was shown of earlier calls stays.
+        """
+        turns = (m.event.seq for m in reversed(self.marks) if m.event.type in _TURNS)
+        reached = 0 if guard.policy.spans_turns else next(turns, 1) - 1
+        while reached < self.seq and (events := self.source.after(reached, _SPACING)):
+            for event in events:
+                guard.apply(event)
+            reached = events[-1].seq or reached + len(events)
+        self.guard.adopt(guard)
+        self._snapshot()
 
     def _key(self, tool: str, event: Event) -> int:
         ids = event.data.get("ids")
@@ -290,10 +316,6 @@ class Recording:
         """Whether a call ran only because a human let it."""
         return bool(self._flags[index] & 1)
 
-    def turn_at(self, index: int) -> int:
-        """The turn in which a call was made; 0 before the first message."""
-        return bisect_right(self._turn_rows, index)
-
     def times(self, index: int, most: int) -> list[float]:
         """When the last calls up to *index* started, at most *most*; unknown times are left out."""
         return [ts for ts in self._ts[max(0, index + 1 - most) : index + 1] if ts == ts]
@@ -308,10 +330,6 @@ class Recording:
         if span == _LONG:
             span = self._long_spans[index]
         return self._starts[index] + span if span else 0
-
-    def _signature_at(self, index: int) -> int:
-        odd = self._odd_signatures.get(index)
-        return self._key_signature[self.keys[index]] if odd is None else odd
 
     def events_of(self, index: int) -> tuple[Event | None, Event | None]:
         """The ``call_start`` of a call and its ``call_end`` (None while it runs)."""
@@ -365,7 +383,7 @@ class Recording:
         start, end = self.events_of(index)
         if start is None:
             return None, None
-        before, after = _recorded(start), None if end is None else _recorded(end)
+        before, after = stored_verdict(start), None if end is None else stored_verdict(end)
         if before is None:
             before = self.guard_at(start.seq - 1).rule(start).verdict
         if after is None and end is not None and self._after[index]:
@@ -376,7 +394,7 @@ class Recording:
     def foreign(self, index: int) -> Verdict | None:
         """Another guard's verdict on a call that ours judged too (the agent's own), None without one."""
         end = self.events_of(index)[1]
-        return None if end is None else _recorded(end, "foreign")
+        return None if end is None else stored_verdict(end, "foreign")
 
     def why(self, index: int) -> Verdict | None:
         """The verdict that explains a call's tier: the stronger one, the first where they are equal."""
@@ -445,61 +463,6 @@ class Recording:
             if self.outcomes[at] in bad:
                 return at
             at += by
-        return None
-
-    def first_of_streak(self, index: int) -> int:
-        """The first of the repeats to which a call belongs, within 10,000 calls: no gap of a window."""
-        key, first, missed = self.keys[index], index, 0
-        for at in range(index - 1, max(-1, index - 10_001), -1):
-            if self.keys[at] == key:
-                first, missed = at, 0
-            else:
-                missed += 1
-                if missed >= self.window:
-                    break
-        return first
-
-    def repeats_before(self, index: int) -> int | None:
-        """The call before *index* with the same key, None where there is none within 10,000 calls."""
-        key = self.keys[index]
-        for at in range(index - 1, max(-1, index - 10_001), -1):
-            if self.keys[at] == key:
-                return at
-        return None
-
-    def like_before(self, index: int) -> int | None:
-        """The call before *index* that the policy holds for the same, None within 10,000 calls.
-
-        Its arguments may differ in what the policy ignores.
-        """
-        signature = self._signature_at(index)
-        if not self._signatures[signature]:
-            return self.repeats_before(index)
-        for at in range(index - 1, max(-1, index - 10_001), -1):
-            if self._signature_at(at) == signature:
-                return at
-        return None
-
-    def first_failure_like(self, index: int) -> int | None:
-        """The first failure of this tool in the turn of call *index*, up to that call; None for none."""
-        tool, turn = self.tools[self.keys[index]], self.turn_at(index)
-        begin = self._turn_rows[turn - 1] if turn else 0
-        error = STATES.index("error")
-        at = self.outcomes.find(error, max(begin, index - 10_000), index + 1)
-        while at >= 0:
-            if self.tools[self.keys[at]] == tool:
-                return at
-            at = self.outcomes.find(error, at + 1, index + 1)
-        return None
-
-
-def _recorded(event: Event, name: str = "verdict") -> Verdict | None:
-    stored = event.data.get(name)
-    if not isinstance(stored, dict):
-        return None
-    try:
-        return Verdict.from_json(stored)
-    except (TypeError, ValueError):
         return None
 
 
