@@ -133,3 +133,22 @@ def test_an_annotation_counts_for_the_result_as_well() -> None:
     )
     assert rows[-1].before is not None
     assert rows[-1].before.stops
+
+
+@pytest.mark.parametrize("policy", names())
+def test_a_verdict_names_the_match_function_behind_it(policy: str) -> None:
+    options: dict[str, Any] = {"match": {"*": lambda tool, args: "one"}}
+    reads = [call("read_file", {"n": n}) for n in range(9)]
+    rows = list(judge(reads, create(policy, options)))
+    said = [v for row in rows for v in (row.before, row.after) if v is not None and v.tier]
+    assert said and all("identity by a match function" in verdict.traits for verdict in said)
+    plain = list(judge([call("read_file", {"n": 1})] * 9, create(policy)))
+    given = [v for row in plain for v in (row.before, row.after) if v is not None]
+    assert not any("identity by a match function" in verdict.traits for verdict in given)
+
+
+@pytest.mark.parametrize("policy", ["hermes", "hermes-seed", "hermes-0.22"])
+def test_a_list_of_readers_is_named(policy: str) -> None:
+    rows = list(judge([call("read_file", {"path": "a"})] * 4, create(policy)))
+    assert rows[-1].after is not None
+    assert "read-only" in rows[-1].after.traits

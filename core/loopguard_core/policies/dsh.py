@@ -19,7 +19,7 @@ from math import isfinite
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.flight import Flight
-from loopguard_core.policies.keys import Matchers, TypedScheme
+from loopguard_core.policies.keys import Matchers, TypedScheme, grounds
 from loopguard_core.policies.wording import CHANGE, named, running, times
 from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
@@ -164,6 +164,7 @@ class Dsh(Policy):
             count=count,
             threshold=hard,
             reason=reason,
+            traits=grounds(signature),
         )
 
     def start(self, call: Call) -> None:
@@ -193,6 +194,7 @@ class Dsh(Policy):
             count=count,
             threshold=at.soft,
             reason=reason,
+            traits=grounds(signature),
         )
 
     def turn(self, reason: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from loopguard_core import events
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome, Policy
-from loopguard_core.policies.keys import ArgsScheme, Matchers
+from loopguard_core.policies.keys import ArgsScheme, Matchers, grounds
 from loopguard_core.policies.wording import CHANGE, named, times
 from loopguard_core.verdict import Count, Tier, Verdict
 
@@ -157,7 +157,7 @@ class Graded(Policy):
             count=count,
             threshold=threshold,
             reason=reason,
-            traits=("mutating",) if tight else (),
+            traits=grounds(signature, *(("mutating",) if tight else ())),
         )
 
     def start(self, call: Call) -> None:

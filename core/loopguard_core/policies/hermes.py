@@ -26,11 +26,12 @@ from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.hermes_options import (
     IDEMPOTENT,
     MUTATING,
+    READS,
     Limits,
     named_limits,
     take_limits,
 )
-from loopguard_core.policies.keys import ArgsScheme, Matchers
+from loopguard_core.policies.keys import ArgsScheme, Matchers, grounds
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
 from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
@@ -161,6 +162,7 @@ class Hermes(HermesCounters):
             threshold=threshold,
             reason=reason,
             ends_turn=tier >= Tier.BLOCK,
+            traits=grounds(signature, *(READS if detector == "no_progress" else ())),
         )
 
     def start(self, call: Call) -> None:

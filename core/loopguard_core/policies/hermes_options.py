@@ -16,6 +16,8 @@ _FILESYSTEM = (
     "get_file_info",
     "search_files",
 )
+#: What a verdict says of a tool that stands in the list of those that only read.
+READS = ("read-only", "traits from the policy's own list")
 IDEMPOTENT = frozenset(
     {
         *("read_file", "search_files", "web_search", "web_extract", "session_search"),

@@ -17,7 +17,8 @@ from __future__ import annotations
 from loopguard_core.identity import Payload
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes_counters import HermesCounters
-from loopguard_core.policies.keys import Matchers, TypedScheme
+from loopguard_core.policies.hermes_options import READS
+from loopguard_core.policies.keys import Matchers, TypedScheme, grounds
 from loopguard_core.policies.wording import CHANGE, DIAGNOSE, named, running, times
 from loopguard_core.verdict import ALLOW, Count, Tier, Verdict, tool_of
 
@@ -122,6 +123,7 @@ class HermesSeed(HermesCounters):
             count=count,
             threshold=threshold,
             reason=reason,
+            traits=grounds(signature, *(READS if detector == "no_progress" else ())),
         )
 
     def start(self, call: Call) -> None:

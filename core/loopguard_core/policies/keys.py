@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Key = Callable[[str, Any], object]
 
 ANY = "*"
+#: What a key from a match function begins with; digests are hexadecimal.
+_MATCHED = "m"
+BY_MATCH = "identity by a match function"
 
 
 class Matchers:
@@ -57,7 +60,13 @@ class Matchers:
             key = function(tool, args.value)
         except Exception:  # noqa: BLE001 - a user's function never breaks the agent
             return ""
-        return "" if key is None else "m" + args.digest_of(canonical(key))
+        return "" if key is None else _MATCHED + args.digest_of(canonical(key))
+
+
+def grounds(signature: str, *own: str) -> tuple[str, ...]:
+    """What a verdict on *signature* rests on: traits in the policy's *own* words, and a match function."""
+    matched = signature.rpartition(":")[2].startswith(_MATCHED)
+    return (*own, BY_MATCH) if matched else own
 
 
 class ArgsScheme(Scheme):

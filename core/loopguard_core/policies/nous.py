@@ -15,7 +15,7 @@ import json
 
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.policies.base import Call, Outcome, Policy
-from loopguard_core.policies.keys import ArgsScheme, Matchers
+from loopguard_core.policies.keys import ArgsScheme, Matchers, grounds
 from loopguard_core.policies.wording import CHANGE, named, times
 from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
 
@@ -176,6 +176,7 @@ class Nous(Policy):
             count=chain.count,
             threshold=threshold,
             reason=_advice(chain, thresholds.index(threshold)),
+            traits=grounds(signature),
         )
 
     def _of(self, chain: Chain) -> tuple[int, ...]:

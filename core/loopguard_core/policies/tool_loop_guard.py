@@ -13,7 +13,7 @@ from collections import deque
 
 from loopguard_core.identity import Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
-from loopguard_core.policies.keys import Matchers, TypedScheme
+from loopguard_core.policies.keys import Matchers, TypedScheme, grounds
 from loopguard_core.policies.wording import CHANGE, named, times
 from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
 
@@ -93,6 +93,7 @@ class ToolLoopGuard(Policy):
             count=count,
             threshold=threshold,
             reason=reason,
+            traits=grounds(signature),
         )
 
     def start(self, call: Call) -> None:

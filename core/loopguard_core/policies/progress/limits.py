@@ -84,6 +84,10 @@ class Limits:
             raise options.error("a first call repeats nothing: warn_at is at least 2, block_at 3")
         if block and warn and block <= warn:
             raise options.error(f"block_at {block} must lie above warn_at {warn}")
+        if halt and not block and halt != default[2]:
+            raise options.error(
+                f"halt_at {halt} can never fire: block_at is 0, and halts follow it"
+            )
         if halt and halt <= block:
             raise options.error(f"halt_at {halt} must lie above block_at {block}")
         if not (warn or block):

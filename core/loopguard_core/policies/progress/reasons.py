@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loopguard_core.policies.keys import BY_MATCH
 from loopguard_core.policies.progress.answers import (
     DENIED,
     NOTHING_FOUND,
@@ -29,11 +30,11 @@ _FLAGS = (
     ("z", "sleep"),
 )
 _COSMETICS = (
-    ("m", "identity by a match function,"),
-    ("f", "ignored fields"),
-    ("j", "JSON spelling"),
-    ("p", "path spelling"),
-    ("s", "white space"),
+    ("m", BY_MATCH),
+    ("f", "ignored fields normalised"),
+    ("j", "JSON spelling normalised"),
+    ("p", "path spelling normalised"),
+    ("s", "white space normalised"),
 )
 
 
@@ -66,7 +67,7 @@ def _traits(flags: str, cosmetics: str, source: str, how: str) -> tuple[str, ...
     found = [word for letter, word in _FLAGS if letter in flags]
     if found:
         found.append(f"traits from {source or 'rule'}")
-    found += [f"{word} normalised" for letter, word in _COSMETICS if letter in cosmetics]
+    found += [word for letter, word in _COSMETICS if letter in cosmetics]
     return (*found, *_ANSWERS.get(how, ()))
 
 
