@@ -64,6 +64,15 @@ def test_subagents_in_the_parents_own_folder_are_read_with_it(tmp_path: Path) ->
     assert texts(events) == []
 
 
+def test_subagents_of_a_workflow_lie_deeper(tmp_path: Path) -> None:
+    path = main_file(tmp_path)
+    folder = tmp_path / "s1" / "subagents" / "workflows" / "w1"
+    folder.mkdir(parents=True)
+    agent_file(folder)
+    for target in (path, tmp_path):
+        assert tools(opened(target)) == {"s1": ["Task"], "s1/a1": ["Read", "Read"]}
+
+
 def test_a_folder_lists_each_subagent_once(tmp_path: Path) -> None:
     main_file(tmp_path, "renamed.jsonl")
     agent_file(tmp_path)

@@ -125,3 +125,19 @@ def test_langfuse_steps_that_name_no_trace_and_no_tool(tmp_path: Path) -> None:
     assert (recording.format, recording.session) == ("langfuse", "t1")
     assert calls(events) == [("search", {"q": "x"}, "ok")]
     assert [e.text("text") for e in events if e.type == "user_message"] == ["what?"]
+
+
+def test_langfuse_results_that_only_an_attribute_tells(tmp_path: Path) -> None:
+    attributes = {
+        "gen_ai.tool.name": "greet",
+        "gen_ai.tool.call.id": "c1",
+        "gcp.vertex.agent.tool_call_args": {"to": "x"},
+        "output.value": {"response": {"greeting": "hi"}},
+    }
+    step = {"id": "a", "traceId": "t", "startTime": "2026-03-01T10:00:01Z", "type": "TOOL"}
+    told = {**step, "name": "execute_tool greet", "metadata": {"attributes": attributes}}
+    document = {"trace": {"id": "t"}, "observations": [{**told, "input": None, "output": {}}]}
+    ((_, events),) = opened(write(tmp_path, document))
+    assert calls(events) == [("greet", {"to": "x"}, "ok")]
+    assert ends(events)["c1"].data["result"] == {"response": {"greeting": "hi"}}
+    assert len([e for e in events if e.type == "user_message"]) == 1

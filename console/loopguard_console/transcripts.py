@@ -59,7 +59,7 @@ def _usual_places() -> list[Found]:
 
 def _subagents(path: Path) -> Iterator[Path]:
     """The transcripts of subagents that lie beside the one at *path*."""
-    return (path.with_suffix("") / "subagents").glob("agent-*.jsonl")
+    return (path.with_suffix("") / "subagents").rglob("agent-*.jsonl")
 
 
 def _files(agent: str, paths: Iterable[Path]) -> Iterator[Found]:

@@ -27,7 +27,7 @@ def subagent_files(path: Path | None, session: str) -> list[Path]:
     """The transcripts of the subagents of *session*, whose own is *path*."""
     if path is None or path.name.startswith("agent-"):
         return []
-    below = sorted((path.with_suffix("") / "subagents").glob("agent-*.jsonl"))
+    below = sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
     same = (p for p in sorted(path.parent.glob("agent-*.jsonl")) if session_in(p) == session)
     return [*below, *same]
 
@@ -47,7 +47,10 @@ class Families:
         if path.name.endswith(".meta.json"):
             return True
         folder = path.parent
-        if folder.name == "subagents" and folder.parent.with_suffix(".jsonl").is_file():
+        above = (
+            p for p in path.parents if p.name == "subagents"
+        )  # a workflow's lie a folder deeper
+        if any(p.parent.with_suffix(".jsonl").is_file() for p in above):
             return True
         return path.suffix == ".jsonl" and session_in(path) in self._sessions(folder)
 

@@ -125,7 +125,10 @@ def _fill(span: Span, raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> 
     span.name = named.removeprefix("execute_tool ")
     given = raw.get("input")
     span.args = _literal(arguments(first(attributes, ARGUMENTS) if given is None else given))
-    span.result = first(attributes, RESULT) if raw.get("output") is None else raw["output"]
+    told = raw.get("output")  # some frameworks leave it empty and say it in an attribute
+    span.result = first(attributes, RESULT) if told in (None, {}) else told
+    if span.result is None:
+        span.result = told
     span.call = string(first(attributes, CALL_ID))
     answer = obj(arguments(raw.get("output")))
     if answer.get("tool_call_id"):

@@ -37,6 +37,7 @@ ARGUMENTS = (
     "traceloop.entity.input",
     "ai.toolCall.args",
     "tool.parameters",
+    "gcp.vertex.agent.tool_call_args",
 )
 RESULT = (
     "gen_ai.tool.call.result",
@@ -44,6 +45,7 @@ RESULT = (
     "output.value",
     "traceloop.entity.output",
     "ai.toolCall.result",
+    "gcp.vertex.agent.tool_response",
 )
 _CONVERSATION = (
     "gen_ai.conversation.id",
