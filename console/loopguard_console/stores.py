@@ -10,8 +10,8 @@ from loopguard_console.errors import Failure, Refused
 from loopguard_console.render import safe
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.inside import inside_agent
-from loopguard_core.store.contract import Session, Store
-from loopguard_core.store.door import may_exist, open_store
+from loopguard_core.store.contract import Absent, Session, Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import ENVIRONMENT, default_store
 from loopguard_core.store.paths import place_of as place_named
 
@@ -30,17 +30,30 @@ def reading(options: Options) -> Iterator[Store | None]:
 
     Raises ``Refused`` for a named store that is not there, ``StoreError`` for one that cannot be read.
     """
-    place = place_of(options)
-    if not may_exist(place):
+    store = _to_read(place_of(options))
+    if store is None:
         if options.get("store") or os.environ.get(ENVIRONMENT):
-            raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
+            raise _nothing_there(options)
         yield None
         return
-    store = open_store(place, create=False, read_only=True)
     try:
         yield store
     finally:
         store.close()
+
+
+def _to_read(place: str) -> Store | None:
+    """The store at *place*; None where there is none yet. Raises ``StoreError``."""
+    try:
+        return open_store(place, create=False, read_only=True)
+    except Absent:
+        return None
+
+
+def _nothing_there(options: Options) -> Refused:
+    return Refused(
+        f"{safe(place_of(options))}: no such event store; nothing was recorded there yet"
+    )
 
 
 @contextlib.contextmanager
@@ -51,10 +64,10 @@ def deciding(options: Options) -> Iterator[Store]:
     not let itself go. Raises ``StoreError``.
     """
     _not_from_inside(inside_agent(None))
-    place = place_of(options)
-    if not may_exist(place):
-        raise Refused(f"{safe(place)}: no such event store; nothing was recorded there yet")
-    store = open_store(place, create=False, redaction=settings().redaction)
+    try:
+        store = open_store(place_of(options), create=False, redaction=settings().redaction)
+    except Absent:
+        raise _nothing_there(options) from None
     try:
         _not_from_inside(inside_agent(store))
         yield store
@@ -76,13 +89,10 @@ def settings() -> Config:
 def refuse_inside(options: Options) -> None:
     """Raises ``Failure`` where this process runs inside a guarded agent."""
     _not_from_inside(inside_agent(None))
-    place = place_of(options)
-    if may_exist(place):
-        store = open_store(place, create=False, read_only=True)
-        try:
+    store = _to_read(place_of(options))
+    if store is not None:
+        with contextlib.closing(store):
             _not_from_inside(inside_agent(store))
-        finally:
-            store.close()
 
 
 def _not_from_inside(session: str) -> None:

@@ -8,7 +8,7 @@ import time
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.store import AREA, dead_weight, failure
 from loopguard_console.render import safe, size
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.postgres.looking import Look, look
 
@@ -23,6 +23,8 @@ def examine(place: str) -> list[Finding]:
     """What is to be said of the store at the URL *place*."""
     try:
         store = open_store(place, create=False)
+    except Absent as error:
+        return [Finding(AREA, NOTE, str(error))]
     except StoreError as error:
         return [failure(error)]
     with contextlib.closing(store):

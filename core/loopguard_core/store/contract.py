@@ -22,6 +22,10 @@ class StoreError(Exception):
     """The store cannot be read or written: what happened, where, and what to do."""
 
 
+class Absent(StoreError):
+    """There is no store where it was looked for: nobody has made it yet."""
+
+
 class Replaced(StoreError):
     """The store is another one than before: its file was deleted, replaced or restored.
 

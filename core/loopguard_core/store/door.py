@@ -7,7 +7,7 @@ import sys
 
 from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import rows
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.paths import default_store, machine_key, make_directory, place_of
 from loopguard_core.store.urls import is_url
 
@@ -28,7 +28,7 @@ def open_store(
 
     *create* makes what is missing: the file and its directory, or the tables. *read_only* writes nothing,
     and reads a file in a folder where nothing can be written. *redaction*: what is taken out beside what
-    is known. *limit*: characters of one field above which it is stored cut. Raises ``StoreError``.
+    is known. *limit*: characters of one field above which it is stored cut. Raises ``Absent``, ``StoreError``.
     """
     place = place_of(named) if named else default_store()
     if is_url(place):
@@ -37,12 +37,12 @@ def open_store(
 
     if os.path.isdir(place):
         raise StoreError(f"{place} is a directory, not an event store; name a file")
+    if create and not read_only:
+        make_directory(place)
+    elif not os.path.lexists(place):
+        raise Absent(f"there is no event store at {place}")
     if read_only:
         return SqliteStore(place, create=False, read_only=True)
-    if create:
-        make_directory(place)
-    elif not os.path.exists(place):
-        raise StoreError(f"there is no event store at {place}")
     redactor = Redactor(machine_key(place), redaction)
     return SqliteStore(place, create=create, redactor=redactor, limit=limit)
 
@@ -67,8 +67,3 @@ def _on_postgres(
         return PostgresStore(place, create=False, read_only=True)
     redactor = Redactor(machine_key(place), redaction)
     return PostgresStore(place, create=create, redactor=redactor, limit=limit)
-
-
-def may_exist(place: str) -> bool:
-    """False where there is certainly no store at *place*; of a URL only opening it tells."""
-    return is_url(place) or os.path.lexists(place)

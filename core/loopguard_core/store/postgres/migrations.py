@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.postgres.keeping import make_months
 from loopguard_core.store.postgres.link import BULK
 from loopguard_core.store.postgres.schema import STEPS, VERSION
@@ -44,10 +44,12 @@ def check(link: Link, *, create: bool) -> str:
         )
     if not here:
         if not create:
+            if not schema:
+                raise Absent(
+                    f"there is no event store at {place}; the first agent or console makes it"
+                )
             raise StoreError(
-                f"there is no event store at {place}; the first agent or console makes it"
-                if not schema
-                else f"the schema loopguard at {place} is no event store; name another database"
+                f"the schema loopguard at {place} is no event store; name another database"
             )
         migrate(link)
     version, store = link.rows(_META)[0]
