@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import postgres
 from loopguard_core.events import Event
+from loopguard_core.store import words as snippet
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
-from loopguard_core.store.search import SearchIndex
+from loopguard_core.store.search import open_index
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=postgres.needs)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    named = str(tmp_path / "events.db") if request.param == "sqlite" else postgres.emptied()
+    made = open_store(named)
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def file_store(tmp_path: Path) -> Store:
     return open_store(str(tmp_path / "events.db"))
 
 
@@ -25,7 +37,7 @@ def call(store: Store, name: str, args: object, result: object, session: str = "
 
 
 def found(store: Store, words: str, session: str = "") -> list[tuple[str, int]]:
-    index = SearchIndex(store)
+    index = open_index(store)
     while not index.update():
         pass
     hits = index.search(words, session=session)
@@ -57,7 +69,7 @@ def test_any_words_may_be_searched(store: Store, words: str) -> None:
 
 
 def test_what_is_new_is_found_after_the_next_update(store: Store) -> None:
-    index = SearchIndex(store)
+    index = open_index(store)
     for n in range(250):
         call(store, f"c{n}", {"q": f"word{n}"}, "r")
         if n % 100 == 0:
@@ -71,7 +83,7 @@ def test_what_is_new_is_found_after_the_next_update(store: Store) -> None:
 def test_repeated_texts_are_indexed_once_and_counted(store: Store) -> None:
     for n in range(30):
         call(store, f"c{n}", {"q": "again and again"}, "the same")
-    index = SearchIndex(store)
+    index = open_index(store)
     index.update(10)
     (hit,) = index.search("again")
     assert (hit.seq, hit.again) == (1, 29)
@@ -92,10 +104,75 @@ def test_neither_redacted_nor_pruned_text_is_found(store: Store, tmp_path: Path)
         assert file.stat().st_mode & 0o077 == 0
 
 
-def test_a_damaged_index_is_made_anew(store: Store, tmp_path: Path) -> None:
-    call(store, "a", {"q": "hello"}, "r")
-    assert found(store, "hello") == [("s", 1)]
+def test_a_damaged_index_is_made_anew(file_store: Store, tmp_path: Path) -> None:
+    call(file_store, "a", {"q": "hello"}, "r")
+    assert found(file_store, "hello") == [("s", 1)]
     (tmp_path / "events.db-search").write_bytes(b"garbage" * 1_000)
     for suffix in ("-wal", "-shm"):
         (tmp_path / f"events.db-search{suffix}").unlink(missing_ok=True)
-    assert found(store, "hello") == [("s", 1)]
+    assert found(file_store, "hello") == [("s", 1)]
+
+
+@postgres.needs
+def test_two_who_index_at_once_index_everything_once() -> None:
+    url = postgres.emptied()
+    store = open_store(url)
+    for n in range(120):
+        call(store, f"c{n}", {"q": f"word{n}"}, "the same")
+
+    def index() -> None:
+        own = open_store(url)
+        made = open_index(own)
+        while not made.update(0):
+            pass
+        made.close()
+        own.close()
+
+    threads = [threading.Thread(target=index) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    made = open_index(store)
+    assert made.update()
+    assert [hit.again for hit in made.search("same")] == [119]
+    assert [hit.seq for hit in made.search("word77")] == [155]
+    made.close()
+    store.close()
+
+
+@postgres.needs
+def test_who_may_only_read_finds_what_others_indexed() -> None:
+    url = postgres.server().database()
+    store = open_store(url)
+    call(store, "a", {"q": "early"}, "r")
+    assert found(store, "early") == [("s", 1)]
+    call(store, "b", {"q": "late"}, "r")
+    postgres.server().run(
+        "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA loopguard TO reader;"
+        "GRANT SELECT ON ALL TABLES IN SCHEMA loopguard TO reader",
+        url.rpartition("/")[2],
+    )
+    reader = open_store(url.replace(postgres.USER, "reader"), create=False, read_only=True)
+    assert found(reader, "early") == [("s", 1)]
+    assert found(reader, "late") == []
+    reader.close()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("the cat sat", "cat", "the [cat] sat"),
+        ("a b c d e f cat g", "cat", "…b c d e f [cat] g"),
+        ("cat " + "x " * 30, "CAT", "[cat]" + " x" * 15 + "…"),
+        ("cat cattle concat", "cat", "[cat] [cattle] concat"),
+        ("the black cat, a black dog", '"black cat"', "the [black] [cat], a black dog"),
+        ("Zürich", "zurich", "[Zürich]"),
+        ("", "cat", ""),
+        ("nothing", "cat", "nothing"),
+    ],
+)
+def test_a_hit_shows_the_words_around_what_was_found(text: str, words: str, shown: str) -> None:
+    made = snippet.parts(text, snippet.phrases(words))
+    assert "".join(f"[{part}]" if found else part for part, found in made) == shown

@@ -93,7 +93,7 @@ class Commands(click.Group):
 @click.option(
     "--store",
     "store_path",
-    metavar="FILE",
+    metavar="FILE|URL",
     help="The event store to use instead of the default one (also LOOPGUARD_STORE).",
 )
 @click.pass_context

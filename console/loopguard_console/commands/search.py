@@ -11,7 +11,7 @@ from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.render import safe
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.store.contract import Store
-from loopguard_core.store.search import Hit, SearchIndex
+from loopguard_core.store.search import Hit, open_index
 
 #: Seconds between two words about a large index that is being made.
 _SLICE = 2.0
@@ -50,7 +50,7 @@ def search(options: Options, words: tuple[str, ...], named: str, limit: int, as_
 def _search(store: Store, words: str, session: str, limit: int) -> list[Hit]:
     if not any(c.isalnum() or c == "_" for c in words):
         raise Refused("name a word to search for: letters or digits")
-    with contextlib.closing(SearchIndex(store)) as index:
+    with contextlib.closing(open_index(store)) as index:
         while not index.update(_SLICE):
             remark("reading what is new …")
         return index.search(words, session=session, limit=limit)

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from loopguard_console.render import cut, safe
 from loopguard_core.store.contract import Store, StoreError
-from loopguard_core.store.search import Hit, SearchIndex
+from loopguard_core.store.search import Hit, open_index
 
 if TYPE_CHECKING:
     from loopguard_console.app import ConsoleApp
@@ -60,7 +60,7 @@ class Everywhere(ModalScreen[Hit | None]):
     @work(thread=True, exclusive=True, exit_on_error=False, group="search")
     def _search(self, words: str) -> None:
         try:
-            with contextlib.closing(SearchIndex(self._store)) as index:
+            with contextlib.closing(open_index(self._store)) as index:
                 while not index.update(_SLICE):
                     self.app.call_from_thread(self._say, "Reading what is new…")
                 hits, said = index.search(words, limit=_MOST), ""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 5_000
 #: Months ahead for which a partition is made.
 _AHEAD = 2
+_PARTITIONED = ("event", "payload", "search")
 
 _BORN = "SELECT born FROM loopguard.session WHERE session = %s"
 _FORGET = f"""
@@ -27,10 +28,13 @@ DELETE FROM loopguard.event WHERE session = %s AND born = %s AND seq <= (
     ORDER BY seq LIMIT {_AT_ONCE}) AS few)"""
 _REST = (
     "DELETE FROM loopguard.payload WHERE session = %s AND born = %s",
+    "DELETE FROM loopguard.search WHERE session = %s AND born = %s",
     "DELETE FROM loopguard.session WHERE session = %s AND born = %s",
 )
 _OF_MONTH = "SELECT session FROM loopguard.session WHERE born = %s"
+_SEARCHED = "DELETE FROM loopguard.searched WHERE session = ANY(%s)"
 _DROPPED = (
+    _SEARCHED,
     "DELETE FROM loopguard.request WHERE session = ANY(%s)",
     "DELETE FROM loopguard.session WHERE session = ANY(%s)",
 )
@@ -53,6 +57,7 @@ def forget(link: Link, session: str) -> int:
     gone = 0
     while count := link.write(_FORGET, place + place, BULK):
         gone += count
+    link.write(_SEARCHED, ([session],), BULK)
     for statement in _REST:
         link.write(statement, place, BULK)
     return gone
@@ -81,7 +86,8 @@ def _drop(link: Link, born: int, sessions: list[str]) -> bool:
                 return False
             for statement in _DROPPED:
                 link.write(statement, (sessions,), BULK)
-            link.script(f"DROP TABLE loopguard.event_{born}, loopguard.payload_{born}")
+            for table in _PARTITIONED:
+                link.script(f"DROP TABLE loopguard.{table}_{born}")
     except Lost:
         raise
     except StoreError:
@@ -115,7 +121,7 @@ def make_month(link: Link, born: int) -> None:
     with link.transaction():
         if link.rows("SELECT 1 FROM loopguard.event WHERE born = %s LIMIT 1", (born,)):
             return  # it has begun in the partition for the rest, and ends there
-        for table in ("event", "payload"):
+        for table in _PARTITIONED:
             link.script(
                 f"CREATE TABLE IF NOT EXISTS loopguard.{table}_{born} "
                 f"PARTITION OF loopguard.{table} FOR VALUES IN ({born})"

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg import generators
+from psycopg import errors, generators
 from psycopg.types.numeric import Int8Dumper
 from psycopg.waiting import Ready
 
@@ -217,8 +217,10 @@ class Link:
         return self._run(sql, values, seconds)
 
     def failure(self, error: psycopg.Error) -> StoreError:
-        """*error* as it is told; ``Lost`` where the connection is gone."""
+        """*error* as it is told; ``Lost`` where the connection is gone, ``Denied`` where it is not allowed."""
         said = failed(self.place, error)
+        if isinstance(error, (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction)):
+            return Denied(str(said))
         return Lost(str(said)) if lost(error) else said
 
     def _run(self, sql: str, values: Sequence[Any], seconds: float) -> psycopg.Cursor[Any]:
@@ -358,6 +360,10 @@ class Link:
             db, self._db = self._db, None
             if db is not None and self._pid == os.getpid():
                 db.close()
+
+
+class Denied(StoreError):
+    """This user, or this connection, may not do that."""
 
 
 class Lost(StoreError):

@@ -3,7 +3,8 @@
 ``event`` is the log, ``payload`` holds what is long, once by content in each session. Both are partitioned
 by ``born``, the month (``202611``) in which the store first heard of the session: a session lies in one
 partition as a whole, so the keys that decide who was first hold although the log is partitioned by time, and
-a month whose sessions may all go is dropped as one table. Columns of ``event`` that a row takes from the row
+a month whose sessions may all go is dropped as one table. So is ``search``, the full-text index; ``searched``
+tells how far it goes. Columns of ``event`` that a row takes from the row
 before it are those of the SQLite store, and ``bytes``: what the session weighs up to here.
 """
 
@@ -58,6 +59,19 @@ CREATE TABLE loopguard.payload (
   PRIMARY KEY (session, digest, born)
 ) PARTITION BY LIST (born);
 CREATE TABLE loopguard.payload_rest PARTITION OF loopguard.payload DEFAULT;
+
+CREATE TABLE loopguard.search (
+  session text COLLATE "C" NOT NULL,
+  digest bytea NOT NULL,
+  born integer NOT NULL,
+  seq bigint NOT NULL,
+  again bigint NOT NULL,
+  words tsvector NOT NULL,
+  PRIMARY KEY (session, digest, born)
+) PARTITION BY LIST (born);
+CREATE INDEX search_words ON loopguard.search USING gin (words);
+CREATE TABLE loopguard.search_rest PARTITION OF loopguard.search DEFAULT;
+CREATE TABLE loopguard.searched (session text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL);
 
 CREATE TABLE loopguard.request (
   request text COLLATE "C" PRIMARY KEY,
