@@ -40,3 +40,12 @@ def test_filter_box(snap_compare: Compare, size: tuple[int, int]) -> None:
 def test_nothing_found(snap_compare: Compare) -> None:
     keys = after("ampersand", *"nowhere", "enter")
     assert snap_compare(app(), terminal_size=(80, 24), run_before=keys)
+
+
+@sized
+@themed
+def test_bookmarks(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    keys = after("g", "B", "j", "j", "B", "L")
+    made = app(theme)
+    made.notify = lambda *_, **__: None
+    assert snap_compare(made, terminal_size=size, run_before=keys)

@@ -28,6 +28,7 @@ from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
 from loopguard_console.notifying import Desktop, about, osc9
+from loopguard_console.places import Bookmarks
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
@@ -87,6 +88,9 @@ class ConsoleApp(App[None]):
         self.why_not = why_not
         self.remembered = remembered or Remembered(None)
         desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
+        desk.bookmarks = self.bookmarks
+        for session, view in desk.views.items():
+            view.bookmarks = self.bookmarks(session)
         desk.arrange(order=self.remembered.text("sort"))
         self.muted = self.remembered.text("bell") == "off"
         asked = theme or os.environ.get("TEXTUAL_THEME", "")
@@ -262,6 +266,12 @@ class ConsoleApp(App[None]):
             return safe(named, 40)
         known = self.desk.session(session)
         return safe(session, 40) if known is None else session_title(known, 40)
+
+    def bookmarks(self, session: str) -> Bookmarks:
+        """The bookmarks that the person set in a session, or in the file that has no name for it."""
+        name = session or self.source
+        kept = self.remembered.bookmarks(name)
+        return Bookmarks(kept, lambda seqs: self.remembered.keep_bookmarks(name, seqs))
 
     def select(self, session: str) -> None:
         """Put a session on the screen."""

@@ -17,6 +17,7 @@ from loopguard_console.arranging import (
     roll_up,
 )
 from loopguard_console.feed import Batch
+from loopguard_console.places import Bookmarks
 from loopguard_console.view import View
 from loopguard_core.calls import Events
 from loopguard_core.events import Event
@@ -56,6 +57,7 @@ class Desk:
         self._known: dict[str, Session] = {}
         self.pinned: Callable[[str], bool] = lambda session: False
         self.named: Callable[[str], str] = lambda session: ""
+        self.bookmarks: Callable[[str], Bookmarks] = lambda session: Bookmarks([], lambda _: None)
         self.loaded = not live
         self._guard_of = guard_of
         self._events_of = events_of
@@ -90,6 +92,7 @@ class Desk:
             recording = Recording(self._guard_of(first), self._events_of(session))
             recording.session = session
             view = self.views[session] = View(recording, live=self.live)
+            view.bookmarks = self.bookmarks(session)
         for at, event in enumerate(events):
             if event.seq > view.recording.seq and _changes_settings(event):
                 view.append(events[: at + 1])  # what is known already is passed over

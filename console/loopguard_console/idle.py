@@ -28,6 +28,7 @@ _MOVES = frozenset(
         "fold",
         "fold_all",
         "only_hits",
+        "bookmark",
         "pager",
         "copy",
         "rule",
@@ -49,8 +50,8 @@ _IN_REPLAY = {
     "mute": f"Nothing rings in a recording. The bell rings {_LIVE_ALONE}",
     "follow": "A recording does not grow: G goes to its last call.",
     "search_all": "A recording is searched with /.",
-    "note": f"A recording is not written to. Notes are kept {_LIVE_ALONE}",
-    "label": f"A recording is not written to. Labels are kept {_LIVE_ALONE}",
+    "note": f"A recording is not written to: B bookmarks the call. Notes are kept {_LIVE_ALONE}",
+    "label": f"A recording is not written to: B bookmarks the call. Labels are kept {_LIVE_ALONE}",
     "delete": f"A recording is not deleted from here. Sessions are deleted {_LIVE_ALONE}",
 }
 _PLAYS = (

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 NOTES = 20  # notes kept for each project
+BOOKMARKS = 500  # kept for each session
+BOOKMARKED = 200  # sessions whose bookmarks are kept
 
 
 class Remembered:
@@ -81,6 +83,22 @@ class Remembered:
         """Nothing is left to remember of a session that was deleted."""
         self._table("names").pop(session, None)
         self._table("pins").pop(session, None)
+        self._table("bookmarks").pop(session, None)
+        self._write()
+
+    def bookmarks(self, session: str) -> list[int]:
+        """The numbers of the events that the person marked in a session."""
+        kept = self._table("bookmarks").get(session)
+        return [n for n in kept if isinstance(n, int)] if isinstance(kept, list) else []
+
+    def keep_bookmarks(self, session: str, seqs: list[int]) -> None:
+        """Keep what is marked in a session now; those of the sessions marked longest ago are dropped."""
+        table = self._table("bookmarks")
+        table.pop(session, None)
+        if seqs:
+            table[session] = seqs[:BOOKMARKS]
+        for old in list(table)[:-BOOKMARKED]:
+            del table[old]
         self._write()
 
     # -- notes -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from loopguard_console.filtering import Filtered
 from loopguard_console.folding import Folding, Line
 from loopguard_console.hits import Hits
+from loopguard_console.places import Bookmarks
 from loopguard_console.query import Query, QueryError
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
@@ -55,6 +56,7 @@ class View:
         self.sought = 0
         self.held = ""
         self.dropped = ""
+        self.bookmarks = Bookmarks([], lambda seqs: None)
         self._only: Filtered | None = None
         self._wish = -1
         self._marks = 0
@@ -170,6 +172,10 @@ class View:
         while row is not None and hits is not None and row not in hits:
             row = next_of(row, by)
         return self._jump(row)
+
+    def to_bookmark(self, by: int) -> bool:
+        """To the next (-1: previous) bookmark, around the end; False where there is none."""
+        return self._jump(self.bookmarks.beside(self.recording, self.cursor, by))
 
     def _jump(self, row: int | None) -> bool:
         if row is None:

@@ -19,6 +19,7 @@ from loopguard_console.render import cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
 from loopguard_console.screens.managing import Managing
+from loopguard_console.screens.marking import Marking
 from loopguard_console.screens.searching import Searching
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
@@ -57,7 +58,7 @@ DETAILS_AT_LAST = 0.3
 DETAILS_EVERY = 0.5
 
 
-class MainScreen(Looking, Searching, Debugging, Managing):
+class MainScreen(Looking, Searching, Marking, Debugging, Managing):
     """The chain of one session with everything about it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]

@@ -116,7 +116,9 @@ class Chain(VirtualList):
         ]
 
     def _flag(self, view: View, first: int, last: int) -> tuple[str, str]:
-        """What a person marked among the calls from *first* to *last*, and its style: a hit of the search."""
+        """What is marked among the calls from *first* to *last*, and its style: a bookmark, a hit."""
+        if view.bookmarks and view.bookmarks.between(view.recording, first, last):
+            return "◆", "p-accent"
         hits = view.hits
         if hits is not None and not view.filtered and hits.between(first, last):
             return "›", "p-accent"

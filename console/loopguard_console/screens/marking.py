@@ -1,0 +1,64 @@
+"""Bookmarks: mark a call, go from one to the next, list them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopguard_console.places import places
+from loopguard_console.screens.bookmarks import BookmarkList
+from loopguard_console.screens.deciding import DecidingScreen
+
+if TYPE_CHECKING:
+    from loopguard_console.view import View
+
+
+class Marking(DecidingScreen):
+    """The actions on bookmarks. They are the person's own: the session does not change."""
+
+    @property
+    def view(self) -> View | None:
+        """The chain on the screen."""
+        raise NotImplementedError
+
+    def moved(self) -> None:
+        """Draw what depends on the cursor."""
+        raise NotImplementedError
+
+    def action_bookmark(self) -> None:
+        """Mark the selected call, or take its mark away."""
+        view = self.view
+        if view is not None and view.cursor >= 0:
+            marked = view.bookmarks.toggle(view.recording, view.cursor)
+            number = f"call {view.cursor + 1}"
+            said = f"Bookmark on {number}: ' goes to the next, L lists them."
+            self.notify(said if marked else f"No bookmark on {number} any more.", markup=False)
+            self.moved()
+
+    def action_next_bookmark(self) -> None:
+        """To the next bookmark, around the end."""
+        self._to_bookmark(1)
+
+    def action_previous_bookmark(self) -> None:
+        """To the bookmark before, around the end."""
+        self._to_bookmark(-1)
+
+    def _to_bookmark(self, by: int) -> None:
+        view = self.view
+        if view is not None and view.to_bookmark(by):
+            self.moved()
+        else:
+            self.notify("No bookmark is set here: B sets one.", markup=False)
+
+    async def action_bookmarks(self) -> None:
+        """All places that a person marked."""
+        view = self.view
+        if view is None:
+            return
+
+        def answer(row: int | None) -> None:
+            if row is not None:
+                view.seek(row)
+                self.moved()
+
+        found = places(view.recording, view.bookmarks)
+        await self.console_app.open_screen(BookmarkList(view.recording, found), answer)
