@@ -13,12 +13,14 @@ from textual.pilot import Pilot
 import console_scene
 from console_scene import Nobody
 from loopguard_console.app import ConsoleApp
+from loopguard_console.opening import replay_app
 from loopguard_console.remembered import Remembered
 from loopguard_console.screens.whatif import WhatIf
 from loopguard_console.whatif import answers, every_policy, read_policy
+from loopguard_core.config import Config
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.traits import TraitTable
-from test_console_replay import loop, recording
+from test_console_replay import labelled, loop, recording
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 
@@ -88,6 +90,18 @@ def test_what_if_answers_for_every_policy_and_for_typed_thresholds() -> None:
         await pilot.press("escape")
 
     drive(recording(), step)
+
+
+def test_what_if_holds_what_people_said_against_every_policy() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("p")
+        await carried(app, pilot)
+        lines = str(app.screen.query_one("#lines").render())
+        assert "misses 1 of 2 labelled stuck" in lines
+        assert "stops 1 of 1 labelled fine" in lines
+
+    graded = Config({"policy": "graded"})
+    drive(replay_app(labelled(), title="labelled.jsonl", config=graded), step)
 
 
 def test_what_if_without_a_screen() -> None:

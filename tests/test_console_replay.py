@@ -31,6 +31,27 @@ def loop() -> list[Event]:
     ]
 
 
+def labelled() -> list[Event]:
+    """The loop with what a person said: its third search was fine, the sixth and the read were stuck."""
+    calls = [e for e in loop() if e.type == "call"]
+    for number, event in enumerate(calls):
+        event.data["call"] = f"c{number}"
+    words = {"c0": "stuck", "c6": "was fine", "c7": "stuck"}
+    labels = [Event("label", data={"call": c, "text": text}) for c, text in words.items()]
+    return [*loop()[:2], *calls, *labels]
+
+
+def priced() -> list[Event]:
+    """The loop of an agent that says what its model's answers use up: 120,000 tokens and 41 cents each."""
+    out: list[Event] = []
+    for event in loop():
+        if event.type == "call":
+            used = {"input": 2_000, "cache_read": 117_000, "output": 1_000, "cost_usd": 0.41}
+            out.append(Event("usage", data=used))
+        out.append(event)
+    return out
+
+
 def recording() -> ConsoleApp:
     return replay_app(loop(), title="loop.jsonl", config=Config({"policy": "graded"}))
 

@@ -11,8 +11,11 @@ import pytest
 from textual.pilot import Pilot
 
 import console_scene
+from loopguard_console.opening import replay_app
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.widgets.pane import Pane
+from loopguard_core.config import Config
+from test_console_replay import priced
 
 Compare = Callable[..., bool]
 SIZES = [(80, 24), (120, 40)]
@@ -106,6 +109,12 @@ def test_dialogs(
     monkeypatch.setattr("textual.widgets.TextArea._toggle_cursor_blink_visible", lambda self: None)
     monkeypatch.setattr("loopguard_console.screens.debugging.Path.cwd", lambda: Path("/project"))
     assert snap_compare(app(), terminal_size=(80, 24), run_before=after(keys))
+
+
+@sized
+def test_what_a_repetition_has_cost(snap_compare: Compare, size: tuple[int, int]) -> None:
+    made = replay_app(priced(), title="loop.jsonl", config=Config({"policy": "graded"}))
+    assert snap_compare(made, terminal_size=size, run_before=after("e", "e"))
 
 
 @sized
