@@ -54,6 +54,15 @@ SECRETS = [
     ("https://a.blob.example/c?sv=2020&sig={}&se=1", "aBcD1234%2Fabcdefghijkl%3D"),
     ("https://b.s3.example/k?X-Amz-Signature={}", "0123456789abcdef0123456789abcdef"),
     ("AccountKey={};EndpointSuffix=core", "abcd/efgh+ij=="),
+    ("refresh gave {} for an hour", "ya29.a0AfH6SMBx1234567890abcdef"),
+    ("client GOCSPX-{}", "abcdefGHIJKL1234mnop"),
+    ("mysql -u root -p{} shop", "hunter2hunter"),
+    ("openssl rsa -passin pass:{} -in k.pem", "hunter2hunter"),
+    ("https://api.telegram.org/bot123456789:{}/getMe", "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"),
+    ("https://{}@o1.ingest.sentry.io/1", "0123456789abcdef0123456789abcdef"),
+    ("root:$6$saltsalt${}:18000:0:99999:7:::", "abcdefghijklmnop0123456789./"),
+    ("lin_api_{}", "abcdefghijklmnop0123456789"),
+    ("AGE-SECRET-KEY-{}", "1QQPQ0000ABCDEFGHJKLMNPQRS"),
 ]
 
 

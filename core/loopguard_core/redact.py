@@ -32,12 +32,13 @@ _TOKENS = (
     (
         "-",
         r"-(?=[A-Za-z0-9_-]{16})(?:(?<=(?<![A-Za-z0-9])sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)"
-        r"|(?<=xapp-)|(?<=xai-)|(?<=tvly-))((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]+)",
+        r"|(?<=xapp-)|(?<=xai-)|(?<=tvly-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=AGE-SECRET-KEY-))((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]+)",
     ),
     (
         "_",
         r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
-        r"|(?<=npm_)|(?<=(?<![A-Za-z0-9])hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._))"
+        r"|(?<=npm_)|(?<=(?<![A-Za-z0-9])hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
+        r"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<=(?<![A-Za-z0-9])secret_)(?=[A-Za-z0-9]{32}))"
         r"([A-Za-z0-9_]+)",
     ),
     ("A", r"A[KS]IA(?<=(?<![A-Za-z0-9])A.IA)([A-Z0-9]{12,})(?![a-z])"),
@@ -53,6 +54,11 @@ _TOKENS = (
         r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
     ),
     ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
+    ("@", r"://((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,})@"),
+    ("ya29.", r"(?<![A-Za-z0-9])ya29\.([A-Za-z0-9_-]{16,})"),
+    (":AA", r"[0-9]{6,12}:(AA[A-Za-z0-9_-]{30,})"),
+    # hashes of passwords, as they stand in shadow and htpasswd files
+    ("$", r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})"),
     ("hooks.slack", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
     ("?", rf"\?{_SIGNATURE}"),
     ("&", rf"&{_SIGNATURE}"),
@@ -60,6 +66,8 @@ _TOKENS = (
     ('"auth', r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})'),
     ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),
     ("-", r"-p(?<=(?<![a-z])sshpass -p) ?['\"\\]*([^\s'\"\\]+)"),
+    ("-", r"-pass(?:in|out)?[ =]pass:([^\s'\"\\]+)"),
+    ("-", r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)"),
 )
 #: letters from the rarest to the most frequent, and what stands in every JSON text
 _RARE = '@_/zqjxkvbwgpyfmucldhrsnioate":'
