@@ -1,6 +1,6 @@
 """What judging a call costs, against the algorithm of the hermes skill document written anew.
 
-Run by hand: ``PYTHONPATH=core python benchmarks/policies.py [--quick]``. Prints Markdown tables of ratios
+Run by hand: ``PYTHONPATH=core python benchmarks/policies.py [--quick] [--fresh]``. Prints Markdown tables of ratios
 (ours / naive), measured in the same run in CPU time, so that a busy machine disturbs both alike. Ours is
 everything that a guard does of a call in memory: the records of the ``exact`` identity and of the policy,
 ``peek``, ``start`` and ``end``.
@@ -66,7 +66,7 @@ class Ours:
         traits = self.table.of(tool)
         asked = Payload(args, self.digester)
         records = {s.name: s.request(tool, asked, traits) for s in self.schemes}
-        call = Call(str(self.calls), tool, records, ts=float(self.calls), gap=1.0)
+        call = Call(str(self.calls), tool, records, "", "", float(self.calls), 1.0)
         policy = self.policy
         policy.peek(call)
         policy.start(call)
@@ -74,7 +74,7 @@ class Ours:
         ended = {
             s.name: s.outcome(tool, asked, got, True, traits, records[s.name]) for s in self.schemes
         }
-        policy.end(call, Outcome("ok", ended, ts=float(self.calls)))
+        policy.end(call, Outcome("ok", ended, float(self.calls)))
 
 
 def arguments(size: int) -> dict[str, Any]:
@@ -108,12 +108,19 @@ def cost(judge: Callable[[str, Any, str], Any], args: list[Any], answers: list[s
     return (time.thread_time_ns() - start) / len(answers)
 
 
-def ratio(name: str, args_size: int, result_size: int, kind: str, rounds: int) -> float:
-    """Ours over naive: the median of *rounds*, each measured one after the other."""
+def ratio(
+    name: str, args_size: int, result_size: int, kind: str, rounds: int, fresh: bool = False
+) -> float:
+    """Ours over naive: the median of *rounds*, each measured one after the other.
+
+    *fresh*: no two calls have the same arguments.
+    """
     count = max(4, min(200, 2_000_000 // (args_size * 4 + result_size)))
     found = []
     for _ in range(rounds):
         args = [arguments(args_size) for _ in range(count)]
+        if fresh:
+            args = [{**one, "path": f"/srv/app/main{n}.py"} for n, one in enumerate(args)]
         naive, ours = Naive(), Ours(create(name))
         first = results(result_size, kind, count)
         second = results(result_size, kind, count)  # objects that nobody has hashed yet
@@ -121,16 +128,16 @@ def ratio(name: str, args_size: int, result_size: int, kind: str, rounds: int) -
     return statistics.median(ours for ours, _ in found) / statistics.median(n for _, n in found)
 
 
-def tables(policies: list[str], rounds: int) -> Iterator[str]:
+def tables(policies: list[str], rounds: int, fresh: bool) -> Iterator[str]:
     """The tables, line by line."""
     for name in policies:
         yield f"\n### `{name}`\n"
         yield "| the result | arguments | " + " | ".join(f"{r:,} B" for r in RESULTS) + " |"
         yield "|---|---|" + "---|" * len(RESULTS)
-        for kind in KINDS:
+        for kind in ("is new",) if fresh else KINDS:
             every = []
             for size in ARGS:
-                row = [ratio(name, size, result, kind, rounds) for result in RESULTS]
+                row = [ratio(name, size, result, kind, rounds, fresh) for result in RESULTS]
                 every += row
                 cells = " | ".join(f"{value:.2f}" for value in row)
                 yield f"| {kind} | {size:,} B | {cells} |"
@@ -159,10 +166,11 @@ def window(rounds: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--fresh", action="store_true", help="other arguments in each call")
     parser.add_argument("--policy", action="append", help="only this one; may be repeated")
     given = parser.parse_args()
     rounds = 3 if given.quick else 9
-    for line in tables(given.policy or names(), rounds):
+    for line in tables(given.policy or names(), rounds, given.fresh):
         print(line, flush=True)
     for line in window(rounds):
         print(line, flush=True)

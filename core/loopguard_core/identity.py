@@ -62,26 +62,30 @@ class Digester:
         self._tries = 0
         self._held = 0
 
-    def __call__(self, text: str) -> str:
+    def digest(self, text: str) -> str:
         """The digest of *text*; lone surrogates are hashed as they are."""
         size = len(text)
+        if size <= _SHORT:
+            return _digest(self._keyed, text)
         if size > LONG:
             return self._long(text, size).of(text, self._joined)
-        if size > _SHORT:
-            mark = (size, text[-32:])
-            known = self._recent.get(mark)
-            if known is not None and known[0] == text:
-                return known[1]
+        mark = (size, text[-32:])
+        known = self._recent.get(mark)
+        if known is not None and known[0] == text:
+            return known[1]
         digest = _digest(self._keyed, text)
-        if size > _SHORT:
-            self._recent[mark] = (text, digest)
-            self._hold(size)
+        self._recent[mark] = (text, digest)
+        self._held += size + _ENTRY
+        if self._held > _HELD:
+            self._forget()
         return digest
+
+    __call__ = digest
 
     def of(self, value: object) -> tuple[str, str, bool]:
         """The canonical text of *value*, its digest, and whether it holds something that JSON lacks."""
         if isinstance(value, str):
-            return value, self(value), False
+            return value, self.digest(value), False
         if self._tries:
             data = _bytes(value)
             known = self._values.get((len(data), data[-32:]))
@@ -93,8 +97,8 @@ class Digester:
             text = _STRICT(value)
         except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
             text = _lenient(value)
-            return text, self(text), True
-        digest = self(text)
+            return text, self.digest(text), True
+        digest = self.digest(text)
         if digest in self._once:
             self._repeated(value, text, digest)
         else:
@@ -129,7 +133,10 @@ class Digester:
     def _hold(self, size: int) -> None:
         self._held += size + _ENTRY
         if self._held > _HELD:
-            self._recent, self._longs, self._values, self._held = {}, {}, {}, 0
+            self._forget()
+
+    def _forget(self) -> None:
+        self._recent, self._longs, self._values, self._held = {}, {}, {}, 0
 
 
 def _bytes(value: object) -> bytes:
@@ -220,7 +227,10 @@ class Payload:
     def __init__(self, value: object, digester: Digester) -> None:
         self.value = value
         self.digest_of = digester
-        self.canonical, self.digest, self.foreign = digester.of(value)
+        if type(value) is str:
+            self.canonical, self.digest, self.foreign = value, digester.digest(value), False
+        else:
+            self.canonical, self.digest, self.foreign = digester.of(value)
 
 
 class Scheme:

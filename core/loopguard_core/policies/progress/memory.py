@@ -30,7 +30,7 @@ _FEW = 3
 class Outline:
     """One answer of a call: its record, and its pieces with their readings where they were read."""
 
-    __slots__ = ("_found", "_pieces", "_text", "_unlike", "digest", "long", "read", "record")
+    __slots__ = ("_found", "_pieces", "_text", "digest", "long", "read", "record", "unlike")
 
     def __init__(self, digest: str, text: str) -> None:
         self.digest = digest
@@ -42,14 +42,15 @@ class Outline:
         self._found: list[str] | None = None
         self._pieces: dict[str, Reading | None] | None = None
         #: How many answers in a row, up to this one, were unlike the one before.
-        self._unlike = 0
+        self.unlike = 0
 
     def found(self) -> list[str]:
         """The pieces in order, split when they are first asked for."""
-        if self._found is None:
-            self._found = pieces(self._text)
+        found = self._found
+        if found is None:
+            found = self._found = pieces(self._text)
             self._text = ""
-        return self._found
+        return found
 
     def known(self) -> dict[str, Reading | None]:
         """The readings of the pieces, as far as they were read."""
@@ -57,12 +58,11 @@ class Outline:
             self._pieces = dict.fromkeys(self.found())
         return self._pieces
 
-    def like(self, other: Outline) -> bool:
+    def like(self, other: Outline, *, moved: bool) -> bool:
         """True where at most half of the pieces, or very few, differ from *other*; takes over its readings.
 
-        Pieces are compared in their places, counted from the beginning or from the end. Where most differ
-        and yet in nothing but what may be a time or an id, the two are alike as well; that is not looked for
-        in each of a long row of answers that are all unlike.
+        Pieces are compared in their places, counted from the beginning or from the end. *moved*: also where
+        most differ, and yet in nothing but what may be a time or an id.
         """
         mine, known = self.found(), other.found()
         size = len(mine)
@@ -70,16 +70,11 @@ class Outline:
         if least > 0:
             same = [*map(eq, mine, known)]
             if same.count(True) < least:
-                if len(known) != size:
-                    if [*map(eq, reversed(mine), reversed(known))].count(True) < least:
+                if len(known) == size:
+                    if not (moved and size <= _READ and _move(mine, known, same)):
                         return False
-                else:
-                    self._unlike = other._unlike + 1
-                    if size > _READ or (self._unlike > 1 and self._unlike & 3):
-                        return False
-                    if not _move(mine, known, same):
-                        return False
-                    self._unlike = 0
+                elif [*map(eq, reversed(mine), reversed(known))].count(True) < least:
+                    return False
         read = other.known()
         self._pieces = {piece: read.get(piece) for piece in mine}
         return True
@@ -141,10 +136,16 @@ class Memory:
         elif not outlines and signature in self._unsure:
             self._unsure.discard(signature)
             alike = made
-        for outline in reversed(outlines):
-            if made.like(outline):
-                alike = outline
-                break
+        if outlines:
+            made.unlike = row = outlines[-1].unlike + 1
+            moved = (
+                row == 1 or row & 3 == 0
+            )  # not for each of a long row of answers that are unlike
+            for outline in reversed(outlines):
+                if made.like(outline, moved=moved):
+                    alike, made.unlike = outline, 0
+                    break
+                moved = False
         if len(outlines) >= _OUTLINES:
             del outlines[0]
         outlines.append(made)

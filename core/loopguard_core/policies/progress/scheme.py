@@ -296,8 +296,7 @@ class ProgressScheme(Scheme):
         outline = self._memory.answer(signature, digest)
         if outline is not None:
             return outline.record
-        flags, known = request["f"], self._tool(tool, traits)
-        text = result.canonical
+        flags, text = request["f"], result.canonical
         outline = Outline(digest, text)
         record: Record = {"x": digest}
         if len(text) <= answers.SHORT:
@@ -306,7 +305,7 @@ class ProgressScheme(Scheme):
                 record["z"] = 1
             elif not file and (outage := answers.outage_class(text)):
                 record["o"] = outage
-            elif answers.reports_error(text, file=file, reads=known.reads or "r" in flags):
+            elif answers.reports_error(text, file=file, reads="r" in flags):
                 said = [word for word in _said(args.value) if word in text]
                 record.update(_failed(result, text, said))
         if len(text) >= (_SAYS if "q" in flags else _LONG):
@@ -317,6 +316,7 @@ class ProgressScheme(Scheme):
         like = self._memory.answered(signature, outline, min(len(text), LONG))
         if like is None:
             return record
+        known = self._tool(tool, traits)
         reads = known.reads or "r" in flags
         numbered = not (known.drains or "p" in flags) and text.count("\n") < _MANY_LINES
         rest = result.digest_of.middle(text) if outline.long else ""

@@ -116,7 +116,8 @@ def pieces(text: str) -> list[str]:
     """The pieces in which *text* is read: its lines, of a long one those at its edges."""
     if len(text) > LONG:
         text = edges(text)
-    text = without_notices(text)
+    if "[" in text or "<" in text:
+        text = without_notices(text)
     found = text.splitlines()
     if len(found) < 3 and len(text) > _LINE:
         return text.split(",")
