@@ -32,7 +32,7 @@ from loopguard_core.importers.usage import money, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _OWN = frozenset({"sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate"})
 #: how many records of subagents in the same file are remembered, to find whose the next ones are
 _ROOTS = 50_000
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _QUIET_SYSTEM = frozenset({"compact_boundary", "microcompact_boundary"})
 
 
@@ -115,6 +116,7 @@ class _Reader:
         self._roots: dict[str, str] = {}
         self._hooks: dict[str, dict[str, Any]] = {}
         self._prompts: set[str] = set()
+        self._used: tuple[str, object] = ("", None)
 
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         for number, value in source.records(report):
@@ -197,77 +199,76 @@ class _Reader:
 
     # -- one method a record type ----------------------------------------------------------------
 
-    def _message(self, record: dict[str, Any]) -> Iterator[Event]:
+    def _message(self, record: dict[str, Any]) -> list[Event]:
         uuid = record.get("uuid")
         if isinstance(uuid, str) and not self._seen.add(uuid):
             self.report.duplicates += 1
-            return
+            return []
         parent_call = string(record.get("parent_tool_use_id"))
         agent = f"task-{parent_call[-12:]}" if parent_call else self._agent(record)
         track, before = self._open(record, agent, parent_call)
-        yield from before
-        yield from self._blocks(track, record, bool(agent))
+        return before + self._blocks(track, record, bool(agent))
 
-    def _progress(self, record: dict[str, Any]) -> Iterator[Event]:
+    def _progress(self, record: dict[str, Any]) -> list[Event]:
         data = obj(record.get("data"))
         if data.get("type") != "agent_progress":
-            return
+            return []
         inner = obj(data.get("message"))
         agent = string(data.get("agentId"))
         if not agent or inner.get("type") not in ("user", "assistant"):
-            return
+            return []
         uuid = inner.get("uuid")
         if isinstance(uuid, str) and not self._seen.add(uuid):
             self.report.duplicates += 1
-            return
+            return []
         stamped = {**record, **inner, "sessionId": record.get("sessionId")}
         track, before = self._open(stamped, agent, string(record.get("parentToolUseID")))
-        yield from before
-        yield from self._blocks(track, stamped, True)
+        return before + self._blocks(track, stamped, True)
 
-    def _blocks(self, track: Track, record: dict[str, Any], child: bool) -> Iterator[Event]:
+    def _blocks(self, track: Track, record: dict[str, Any], child: bool) -> list[Event]:
+        """What a message says. A list, not a generator: there are many small messages."""
         message = obj(record.get("message"))
         ts = when(record.get("timestamp"))
         content = message.get("content")
         if record.get("type") == "assistant":
-            yield from self._assistant(track, message, content, ts)
-            return
+            return self._assistant(track, message, content, ts)
+        out: list[Event] = []
         answered = False
         if isinstance(content, list):
             for block in content:
                 if isinstance(block, dict) and block.get("type") == "tool_result":
                     answered = True
-                    yield from self._result(track, record, block, ts)
+                    out += self._result(track, record, block, ts)
             if answered and len(content) > 1:
                 content = [b for b in content if obj(b).get("type") == "text"]
                 answered = not text_of(content).startswith(INTERRUPTED)
         if not answered:
             text = text_of(content)
             if text.startswith(INTERRUPTED):
-                yield from track.end_open("cancelled", ts)
+                out += track.end_open("cancelled", ts)
             else:
-                yield from self._said(track, record, text, ts, child)
+                out.append(self._said(track, record, text, ts, child))
+        return out
 
     def _assistant(
         self, track: Track, message: dict[str, Any], content: object, ts: float | None
-    ) -> Iterator[Event]:
+    ) -> list[Event]:
         said = [content] if isinstance(content, str) else []
-        used = tokens(message.get("usage"), inside=False)
-        yield from track.usage(used, ts, message=string(message.get("id")))
-        for block in map(obj, array(content)):
+        out: list[Event] = []
+        own, usage = string(message.get("id")), message.get("usage")
+        if (own, usage) != self._used:  # each record of a message repeats it
+            self._used = (own, usage)
+            out += track.usage(tokens(usage, inside=False), ts, message=own)
+        for block in array(content):
+            block = obj(block)
             kind = string(block.get("type"))
             if kind == "text":
                 said.append(string(block.get("text")))
-            elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                yield from track.call(
-                    string(block.get("id")),
-                    string(block.get("name")) or "unknown",
-                    block.get("input"),
-                    message=string(message.get("id")),
-                    ts=ts,
-                )
+            elif kind in _CALLS:
+                call, tool = string(block.get("id")), string(block.get("name")) or "unknown"
+                out += track.call(call, tool, block.get("input"), message=own, ts=ts)
             elif kind.endswith("_tool_result"):
-                yield from track.end(
+                out += track.end(
                     string(block.get("tool_use_id")),
                     "error" if block.get("is_error") else "ok",
                     result=result_of(block.get("content")),
@@ -275,11 +276,12 @@ class _Reader:
                 )
         text = "\n".join(said)
         if text and not text.isspace():
-            yield track.event("assistant_text", ts, text=text)
+            out.append(track.event("assistant_text", ts, text=text))
+        return out
 
     def _result(
         self, track: Track, record: dict[str, Any], block: dict[str, Any], ts: float | None
-    ) -> Iterator[Event]:
+    ) -> list[Event]:
         call = string(block.get("tool_use_id"))
         result = result_of(block.get("content"))
         outcome = outcome_of(record, block, text_of(result))
@@ -295,23 +297,21 @@ class _Reader:
         duration = told.get("durationMs")
         if isinstance(duration, (int, float)) and not isinstance(duration, bool):
             more["duration"] = duration / 1000
-        yield from track.end(call, outcome, result=result, ts=ts, **more)
+        return track.end(call, outcome, result=result, ts=ts, **more)
 
     def _said(
         self, track: Track, record: dict[str, Any], text: str, ts: float | None, child: bool
-    ) -> Iterator[Event]:
+    ) -> Event:
         if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
-            yield track.event("system_message", ts, text=text, reason="summary")
-        elif record.get("isMeta"):
-            yield track.event("system_message", ts, text=text, reason="meta")
-        elif child:
-            if track.session not in self._prompts:
-                self._prompts.add(track.session)
-                yield track.event("turn_start", ts, reason="task", text=text)
-            else:
-                yield track.event("system_message", ts, text=text)
-        else:
-            yield track.event("user_message", ts, text=text)
+            return track.event("system_message", ts, text=text, reason="summary")
+        if record.get("isMeta"):
+            return track.event("system_message", ts, text=text, reason="meta")
+        if not child:
+            return track.event("user_message", ts, text=text)
+        if track.session in self._prompts:
+            return track.event("system_message", ts, text=text)
+        self._prompts.add(track.session)
+        return track.event("turn_start", ts, reason="task", text=text)
 
     def _attachment(self, record: dict[str, Any]) -> Iterator[Event]:
         """Another guard's word: hooks that advised, blocked or stopped the agent."""
@@ -365,7 +365,7 @@ class _Reader:
             yield from self._tracks[""].used_in_all(money(record.get("totalCostUSD")))
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[_Reader, dict[str, Any]], Iterable[Event]]] = {
     "user": _Reader._message,
     "assistant": _Reader._message,
     "progress": _Reader._progress,
