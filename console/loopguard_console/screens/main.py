@@ -161,8 +161,8 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing):
 
     def arrived(self) -> None:
         """Draw the chain at once, the rest now and then; at once where somebody began to wait."""
-        if not self.is_mounted:
-            return
+        if not self.is_mounted or not self.query(Chain):
+            return  # the screen does not stand yet, or goes
         waiting = [r.request for r in self.console_app.desk.waiting]
         wait = self._drawn + DETAILS_EVERY - time.monotonic()
         chain = self.query_one(Chain)
