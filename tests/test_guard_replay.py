@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from loopguard_core.events import Event, decode, encode
 from loopguard_core.guard import Guard
-from loopguard_core.journal import rebuild
+from loopguard_core.rebuilding import rebuild
 from loopguard_core.store.contract import Store
 from plays import Play, fresh
 

@@ -388,8 +388,8 @@ class Guard:
         if mode in MODES:
             self.mode = mode
         self.settings = event.text("config") or self.settings
-        if event.text("reason") == "configuration":
-            return  # the settings changed while the session went on
+        if event.text("reason") in ("configuration", "outage"):
+            return  # the session went on: with other settings, or without its server
         for opened in self._open.values():  # the process that ran them is gone
             if opened.started:
                 self.policy.end(opened.call, Outcome("pending", {}))

@@ -3,14 +3,19 @@
 A call's start is judged and appended in one optimistic step: only if nobody wrote meanwhile, else what
 they wrote (a human's word, another process's call) is folded first and the call is judged again. So the
 verdict on an event is always the one that a replay gives at that place. While the store fails, the guard
-goes on in memory; what was dropped is counted and becomes a ``gap`` once the store is back.
+goes on in memory; what was dropped is counted and becomes a ``gap`` once the store is back. Where the store
+is a server, there is a spool on this machine: while the server is away the journal writes there, as to any
+store, and once the events have been forwarded it goes on with the log on the server as that stands then.
 """
 
 from __future__ import annotations
 
+import os
 import time
 
+from loopguard_core.away import Away
 from loopguard_core.events import Event
+from loopguard_core.rebuilding import WORDS, rebuild
 from loopguard_core.store.contract import Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -20,12 +25,10 @@ if TYPE_CHECKING:
 
     from loopguard_core.checkpoint import Checkpoint
     from loopguard_core.condition import Condition
+    from loopguard_core.doors import Doors
     from loopguard_core.guard import Guard
-    from loopguard_core.store.contract import Store
+    from loopguard_core.store.contract import Session, Store
     from loopguard_core.verdict import Ruling, Verdict
-
-#: types after which a waiting call is looked at again
-WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
 
 #: events after which a checkpoint is worth the writing
 EVERY = 64
@@ -34,42 +37,11 @@ _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 
 
-def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:
-    """Bring a fresh *guard* to where *session* stands, from stored records and not from payloads.
-
-    Folds the current turn, and of what came before only what still stands; everything where the policy's
-    counters span turns. A grant with a budget needs the turns in which it was spent. Gives the latest
-    human instruction that it met. Raises ``StoreError``.
-    """
-    start = 0 if guard.policy.spans_turns else store.last_turn(session)
-    standing = store.standing(session, start) if start else []
-    budgets = [e.seq for e in standing if _counts_down(e, now)]
-    if budgets:
-        start = store.last_turn(session, before=min(budgets))
-        standing = [e for e in standing if e.seq <= start]
-    word = None
-    for event in (*standing, *store.read(session, after=start, payloads=False)):
-        guard.apply(event)
-        if event.type in WORDS:
-            word = event
-    return word
-
-
-def _counts_down(event: Event, now: float) -> bool:
-    data = event.data
-    if event.type != "grant" or data.get("until") == "turn":
-        return False
-    expires = data.get("expires")
-    if expires is not None and expires <= now:
-        return False
-    return data.get("budget") is not None or data.get("until") == "result"
-
-
 class Journal:
     """The writing side of one session. Not thread-safe: its session takes turns.
 
-    *fresh* makes an empty guard; *say* tells the person one line; *reopen* opens a store that could not
-    be opened before. ``opening`` is what a session start says of this process. ``word`` is the latest
+    *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
+    opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session start says of this process. ``word`` is the latest
     human instruction that was folded.
     """
 
@@ -79,11 +51,13 @@ class Journal:
         store: Store | None,
         fresh: Callable[[], Guard],
         say: Callable[[str], None],
-        reopen: Callable[[], Store] | None = None,
+        doors: Doors | None = None,
     ) -> None:
         self.session = session
         self.store = store
-        self._reopen = reopen
+        self.away: Away | None = None
+        self._doors = doors
+        self.gone: Callable[[], object] = bool
         self._begun = False
         self.guard = fresh()
         self.opening: dict[str, Any] = {}
@@ -103,7 +77,55 @@ class Journal:
         """A new event of this session, now."""
         return Event(type, self.session, ts=time.time(), data=data)
 
-    def begin(self, resumed: bool = False, *, reason: str = "") -> None:
+    def open(self) -> Session | None:
+        """Get at the store; what it knows of the session, None where nothing or where it fails."""
+        while not self.failure:
+            try:
+                if self.store is None and self._doors is not None:
+                    self.store = self._doors.store()
+                if self.store is None:
+                    break
+                if self.away is None:
+                    self._send_left_behind(self.store)
+                if self.away is not None and self.away.first:
+                    return None
+                return self.store.session(self.session)
+            except StoreError as error:
+                self.fail(error)
+        return None
+
+    def _send_left_behind(self, server: Store) -> None:
+        """What waits on this machine of the session goes to the server before anything new does."""
+        spool = None if self._doors is None else self._doors.left_behind()
+        if spool is None:
+            return
+        try:
+            if spool.last(self.session):
+                with spool.alone() as alone:
+                    if not alone:
+                        raise StoreError(
+                            "events of this session are still on their way to its store"
+                        )
+                    spool.drain(server, self.session)
+            if spool.backlog():
+                self.gone()
+        finally:
+            spool.close()
+
+    def reopened(self) -> Store:
+        """The server, opened anew. Raises ``StoreError``."""
+        if self._doors is None:
+            raise StoreError("this session has no store of its own")
+        return self._doors.store()
+
+    def close(self) -> None:
+        """Let go of the store, in a session that is over."""
+        for store in (self.store, self.away.server if self.away is not None else None):
+            if store is not None:
+                store.close()
+        self.away = None
+
+    def begin(self, resumed: bool = False, reason: str = "") -> None:
         """Write that this process begins or goes on with the session, or why it says so again."""
         said = {**self.opening, "resumed": resumed}
         if reason:
@@ -126,7 +148,7 @@ class Journal:
     def _rebuilt(self, store: Store) -> Guard:
         guard = self._fresh()
         kept = self.checkpoint
-        if kept is not None and kept.load(guard):
+        if kept is not None and self.away is None and kept.load(guard):
             for event in store.read(self.session, after=guard.seq, payloads=False):
                 guard.apply(event)
                 if event.type in WORDS:
@@ -140,7 +162,9 @@ class Journal:
     def keep(self) -> None:
         """Keep a checkpoint, where one is kept and it is worth it."""
         kept = self.checkpoint
-        if kept is None or self.failure or self._lossy or self.guard.seq - kept.seq < EVERY:
+        if kept is None or self.failure or self.away is not None or self._lossy:
+            return
+        if self.guard.seq - kept.seq < EVERY:
             return
         try:
             kept.save(self.guard)
@@ -153,23 +177,21 @@ class Journal:
         Raises ``Taken`` where that call has started before.
         """
         ruling = self._judge(event)
-        store = self._usable()
-        if store is None:
-            self._drop(event)
-            return ruling
-        for attempt in range(_TRIES):
-            expect = self.guard.seq if attempt + 1 < _TRIES else None
+        tries = 0
+        while (store := self._usable()) is not None:
+            tries += 1
             try:
-                self._write(store, event, expect)
+                self._write(store, event, self.guard.seq if tries < _TRIES else None)
             except Stale:
                 self.catch_up()
                 ruling = self._judge(event)
             except StoreError as error:
                 self.fail(error)
-                self._drop(event)
-                return ruling
             else:
                 break
+        if store is None:
+            self._drop(event)
+            return ruling
         if event.seq == self.guard.seq + 1:
             self._fold(event)
         else:
@@ -228,8 +250,9 @@ class Journal:
             raise
         except StoreError as error:
             self.fail(error)
-            self._lost()
-            return verdict
+            if not self._put(event):
+                self._lost()
+                return verdict
         self.guard.seq = event.seq
         return verdict
 
@@ -264,30 +287,31 @@ class Journal:
 
         Not where events of this turn are missing from the store: the guard knows more than it.
         """
-        return not self._lossy and self.resume()
+        return not self._lossy and self.away is None and self.resume()
 
     def add(self, event: Event) -> None:
         """Append an event whose content does not hang on the guard, and fold it in its place.
 
         Raises ``Taken`` as the store does.
         """
-        store = self._usable()
-        if store is None:
+        if not self._put(event):
             self._drop(event)
-            return
-        try:
-            try:
-                self._write(store, event)
-            except Stale:
-                self._write(store, event)
-        except StoreError as error:
-            self.fail(error)
-            self._drop(event)
-            return
-        if event.seq == self.guard.seq + 1:
+        elif event.seq == self.guard.seq + 1:
             self._fold(event)
         else:
             self.catch_up()
+
+    def _put(self, event: Event) -> bool:
+        """Append an event wherever it can be, without a condition; False where it cannot."""
+        while (store := self._usable()) is not None:
+            try:
+                self._write(store, event)
+                return True
+            except Stale:
+                continue  # the store began anew
+            except StoreError as error:
+                self.fail(error)
+        return False
 
     def catch_up(self) -> None:
         """Fold what others wrote to the session."""
@@ -296,8 +320,11 @@ class Journal:
             return
         try:
             events = store.read(self.session, after=self.guard.seq, payloads=False)
-            if not events:
+            if not events and self.away is None:
                 self._check_replaced(store)
+            elif not events and store.last(self.session) < self.guard.seq:
+                self.guard.seq = 0  # what waited here was forwarded
+                events = store.read(self.session, payloads=False)
         except StoreError as error:
             self.fail(error)
             return
@@ -306,6 +333,9 @@ class Journal:
 
     def _write(self, store: Store, event: Event, expect: int | None = None) -> None:
         """Append; a store that is another one than before counts as ``Stale``, once it has begun anew."""
+        if self.away is not None:
+            self.away.mark(event)
+            self.gone()
         try:
             event.seq = store.append(event, expect=expect)
         except Replaced as error:
@@ -343,8 +373,8 @@ class Journal:
         if time.monotonic() < self._retry_at:
             return None
         try:
-            if self.store is None and self._reopen is not None:
-                self.store = self._reopen()
+            if self.store is None and self._doors is not None:
+                self.store = self._doors.store()
             if self.store is not None:
                 self._recover(self.store)
         except StoreError as error:
@@ -370,13 +400,61 @@ class Journal:
             self.guard.apply(gap)
 
     def fail(self, error: StoreError) -> None:
-        """The store failed: said once, tried again after a pause."""
+        """The store failed: said once. Events go to the spool; without one it is tried again after a pause."""
+        doors = self._doors
+        if self.away is None and doors is not None and doors.remote and self._divert(doors, error):
+            return
         self.failure = str(error)
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if not self._said:
             self._said = True
             self.say(f"{error}; the guard goes on in memory, events are not recorded")
+
+    def _divert(self, doors: Doors, error: StoreError) -> bool:
+        """Write to the spool from here on, and first of all why. False where that fails too."""
+        try:
+            spool = doors.spool()
+            last = spool.last(self.session)
+        except StoreError:
+            return False
+        known, first = self.guard.seq, last == 0
+        away = self.away = Away(str(error), self.store, spool, known, first=first)
+        self.store, self.guard.seq = spool, last
+        self.say(f"{error}; events are kept on this machine and forwarded when it is back")
+        if first:
+            gap = {"count": 0, "reason": str(away), "host": os.uname().nodename}
+            self.add(self.event("gap", gap))
+        return True
+
+    def anew(self, store: Store) -> tuple[Guard, Event | None]:
+        """A guard folded from the log in *store* alone, and the latest instruction that it met."""
+        guard = self._fresh()
+        return guard, rebuild(guard, store, self.session, time.time())
+
+    def come_back(self, guard: Guard, word: Event | None) -> None:
+        """The server has what waited here: go on there with *guard*, which was folded from its log.
+
+        *word* is the latest instruction that it met. Raises ``StoreError``: it is away still, then.
+        """
+        away = self.away
+        if away is None or away.server is None:
+            return
+        for event in away.server.read(self.session, after=guard.seq, payloads=False):
+            guard.apply(event)
+            word = event if event.type in WORDS else word
+        if (
+            self._lossy
+        ):  # the guard in memory knows more than any log: only people's words are news to it
+            for event in away.server.read(self.session, after=away.known, payloads=False):
+                if event.type in WORDS:
+                    self._fold(event)
+            self.guard.seq = guard.seq
+        else:
+            self.guard, self.word = guard, word or self.word
+        self.store, self.away = away.server, None
+        self.failure, self._begun = "", True
+        self.say("the event store is back; what was kept on this machine has been forwarded")
 
     def _drop(self, event: Event) -> None:
         event.seq = 0

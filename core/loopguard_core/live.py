@@ -15,13 +15,13 @@ from loopguard_core import refusal
 from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
+from loopguard_core.doors import Doors
 from loopguard_core.events import portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
-from loopguard_core.store.contract import StoreError, Taken
-from loopguard_core.store.door import open_store
+from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.config import Config
     from loopguard_core.events import Event
+    from loopguard_core.returning import Traveller
     from loopguard_core.stopping import Stops
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Ruling
@@ -61,6 +62,7 @@ class LiveSession:
         attach: bool = False,
         served: str = "",
         store: Store | None = None,
+        doors: Doors | None = None,
         say: Callable[[str], None] = to_stderr,
     ) -> None:
         self.config = config
@@ -85,7 +87,15 @@ class LiveSession:
                 policy, mode=config.mode, traits=traits, digester=digester, unique=True, ours=True
             )
 
-        self._journal = Journal(session, store, fresh, say, None if store else self._open)
+        if doors is None and store is None:
+            doors = Doors(config)
+        self._journal = Journal(session, store, fresh, say, doors)
+        self._traveller: Traveller | None = None
+        if doors is not None and doors.remote and not attach:  # a hook is too short-lived
+            from loopguard_core.returning import Traveller  # a store in a file does not go away
+
+            self._traveller = Traveller(self._journal, self._lock, doors)
+            self._journal.gone = self._traveller.wait
         self._stops: Stops | None = None
         if attach and store is not None:
             self._journal.checkpoint = Checkpoint(
@@ -103,12 +113,6 @@ class LiveSession:
             self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
         return self._stops
 
-    def _open(self) -> Store:
-        config = self.config
-        return open_store(
-            config.store or None, redaction=config.redaction, limit=config.payload_limit
-        )
-
     def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool, served: str) -> None:
         journal = self._journal
         journal.opening = opening(self.config, self.agent, cwd, pid, self.parent)
@@ -116,20 +120,15 @@ class LiveSession:
             journal.opening["name"] = self.name
         if served:
             journal.opening["served"] = served
-        known = None
-        try:
-            if journal.store is None:
-                journal.store = self._open()
-            known = journal.store.session(self.session)
-        except StoreError as error:
-            journal.fail(error)
+        known = journal.open()
         if known is not None:
             journal.resume()
             if attach and not known.ended:
                 if journal.guard.settings not in ("", self.config.digest):
                     journal.begin(True, reason="configuration")
                 return
-        journal.begin(resumed or known is not None)
+        unseen = known is None and attach and journal.away is not None
+        journal.begin(resumed or unseen or known is not None, "outage" if unseen else "")
 
     # -- what the agent does ---------------------------------------------------------------------
 
@@ -142,6 +141,12 @@ class LiveSession:
     def failure(self) -> str:
         """What is wrong with the store, empty where nothing is."""
         return self._journal.failure
+
+    @property
+    def away(self) -> str:
+        """Since when the server is away, and why; empty where events reach it."""
+        away = self._journal.away
+        return "" if away is None else str(away)
 
     def tell(self, line: str) -> None:
         """Tell the person one line, where this session's lines go."""
@@ -265,8 +270,8 @@ class LiveSession:
         self._record("session_end", {"reason": reason})
         if self._journal.checkpoint is not None:
             self._journal.checkpoint.remove()
-        if self._owns_store and self._journal.store is not None:
-            self._journal.store.close()
+        if self._owns_store:
+            self._journal.close()
 
     def __enter__(self) -> LiveSession:
         return self
@@ -387,6 +392,8 @@ def _after_fork_in_child() -> None:
         if session is not None:
             session._lock = RLock()
             session._stops = None
+            if session._traveller is not None:
+                session._traveller.turn = session._lock
 
 
 if hasattr(os, "register_at_fork"):

@@ -41,14 +41,19 @@ def beside(message: str, ruling: Ruling, verdict: Verdict | None) -> str:
     return "\n".join(part for part in (message, advice(strongest)) if part)
 
 
-def refused(ruling: Ruling, request: str, *, late: bool) -> str:
-    """What the model gets instead of a result. *late*: *request* may still be approved."""
+def refused(ruling: Ruling, request: str, *, late: bool, away: str = "") -> str:
+    """What the model gets instead of a result. *late*: *request* may still be approved.
+
+    *away*: why nobody can be asked now.
+    """
     parts = [f"[loopguard] This call was not run. {_said(ruling)}"]
     if ruling.ends_turn:
         parts.append(_STOP)
     elif ruling.cause == "deny":
         parts.append(_INSTEAD)
-    if late and request:
+    if away:
+        parts.append(f"Nobody can be asked: {away}. A human can let it run once that is back.")
+    elif late and request:
         parts.append(
             f"Only a human can let it run; they have been asked (request {request}). "
             "If they agree later, the same call will go through."

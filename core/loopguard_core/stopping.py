@@ -61,7 +61,7 @@ class Stops:
             known = self._journal.guard.unanswered(ruling.verdict.signature, start.ts)
             if known:
                 decision.request = known
-                self._refuse(decision, refusal.refused(ruling, known, late=True))
+                self._refuse(decision, refusal.refused(ruling, known, late=True, away=self._away()))
                 return None
         ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
         decision.request = ticket.request
@@ -69,11 +69,17 @@ class Stops:
         line = refusal.for_person(
             ruling, decision.tool, self._journal.session, ticket.request, waits=waits
         )
-        self._journal.say(line)
+        away = self._away()
+        self._journal.say(f"{line}; nobody can be asked: {away}" if away else line)
         if waits:
             return ticket
         self.settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
         return None
+
+    def _away(self) -> str:
+        """Why nobody can be asked now; empty where they can."""
+        away = self._journal.away
+        return "" if away is None else str(away)
 
     def _asked_latch(self, ruling: Ruling) -> bool:
         latch = self._journal.guard.latch
@@ -105,7 +111,8 @@ class Stops:
         if resolution == "expired" and self._config.unanswered[tier.word] == "run":
             return
         if resolution == "expired":
-            text = refusal.refused(ruling, ticket.request, late=bool(ticket.request))
+            late = bool(ticket.request)
+            text = refusal.refused(ruling, ticket.request, late=late, away=self._away())
         else:
             self._deliver(ticket)
             text = refusal.answered(resolution, ruling, ticket.request, answer.note)

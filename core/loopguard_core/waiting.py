@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _LOOK = 2.0
 #: how long a wait goes on while the store cannot be read, in seconds
 _BLIND = 5.0
+#: the newest requests of a session among which one is looked for by its call
+_RECENT = 50
 
 
 class Answer:
@@ -87,7 +89,7 @@ class Waiting:
     def attended(self) -> bool:
         """True where a console is attached to the store."""
         store = self._journal.store
-        if store is None or self._journal.failure:
+        if store is None or self._journal.failure or self._journal.away is not None:
             return False
         try:
             return bool(store.attached(time.time()))
@@ -194,7 +196,7 @@ class Waiting:
 
     def _pause(self, seconds: float) -> None:
         store = self._journal.store
-        if store is None or self._journal.failure:
+        if store is None or self._journal.failure or self._journal.away is not None:
             time.sleep(min(seconds, 0.2))
             return
         if self._wake is None:
@@ -216,7 +218,9 @@ class Waiting:
         if store is None or not ticket.request or self._journal.failure:
             return None
         try:
-            request = store.request(ticket.request)
+            request = store.request(ticket.request) or self._by_call(store, ticket)
+            if request is None and self._journal.away is not None:
+                return None  # it was opened before the server went away
             if request is None:
                 return Answer("cancelled")  # deleted with its session, or with the whole store
             if not request.resolution:
@@ -225,6 +229,14 @@ class Waiting:
         except StoreError:
             return None
         return Answer(request.resolution, request.by, request.note, given)
+
+    def _by_call(self, store: Store, ticket: Ticket) -> Request | None:
+        """The request under another name: the server gave it one, and the answer was lost on the way."""
+        for request in store.requests(session=self._journal.session, limit=_RECENT):
+            if request.call == ticket.call:
+                ticket.request = request.request
+                return request
+        return None
 
     def _settled(self, ticket: Ticket, word: Event) -> Answer | None:
         """What an instruction that came meanwhile means for the call that waits."""
@@ -256,17 +268,27 @@ class Waiting:
                 return self._resolved(ticket) or Answer("expired")
         return Answer(resolution, said.get("by", ""), said.get("note", ""))
 
+    def _left(self) -> bool:
+        """True where no console is attached any more, as far as the store can be asked."""
+        journal = self._journal
+        return not (self.attended() or journal.failure or journal.away is not None)
+
     def _over(self, ticket: Ticket) -> bool:
         now = time.monotonic()
         if self._journal.failure:
             ticket.blind_since = ticket.blind_since or now
             if now - ticket.blind_since > _BLIND:
                 return True
+        elif self._journal.away is not None:
+            ticket.blind_since = ticket.blind_since or now
+            if ticket.until is not None:  # as if no console were attached, after a moment
+                alone = max(_BLIND, self._config.unattended_wait_seconds)
+                ticket.until = min(ticket.until, ticket.blind_since + alone)
         else:
             ticket.blind_since = 0.0
         if ticket.attended and now - ticket.looked_at >= _LOOK:
             ticket.looked_at = now
-            if not self.attended() and not self._journal.failure:  # the console left
+            if self._left():
                 ticket.attended = False
                 alone = now + self._config.unattended_wait_seconds
                 if ticket.until is not None:

@@ -159,6 +159,23 @@ def whose(of: Session | Request) -> str:
     return "@".join(part for part in (of.user, of.host) if part)
 
 
+class Machine:
+    """What the store knows of one host. ``heard``: the latest it was in touch, in seconds since the epoch.
+
+    ``running``: its sessions that have not ended. ``behind``: events that waited there when it was last
+    heard of them (at ``told``, None where it never said).
+    """
+
+    __slots__ = ("behind", "heard", "host", "running", "told")
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.running = 0
+        self.heard: float | None = None
+        self.behind = 0
+        self.told: float | None = None
+
+
 class Store:
     """What an engine does. Every method raises ``StoreError`` where the store fails.
 
@@ -269,6 +286,21 @@ class Store:
     def attached(self, now: float) -> Sequence[int]:
         """Process ids of consoles that are attached."""
         raise NotImplementedError
+
+    def machine(self, behind: int, ts: float) -> None:
+        """Say that this machine is in touch, and how many of its events wait there still.
+
+        A store in a file has one machine, which has nothing to tell.
+        """
+
+    def machines(self) -> list[Machine]:
+        """The hosts whose agents write here, by name."""
+        found: dict[str, Machine] = {}
+        for session in self.sessions():
+            one = found.setdefault(session.host, Machine(session.host))
+            one.running += not session.ended
+            one.heard = max(one.heard or 0.0, session.last_ts or 0.0) or None
+        return [found[host] for host in sorted(found) if host]
 
     def forget(self, session: str) -> int:
         """Remove *session* with everything that belongs to it alone; how many events that were."""

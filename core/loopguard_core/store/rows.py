@@ -31,10 +31,15 @@ NARROW = 600
 OF_CALL = ("call_start", "call_end")
 OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
 
+#: What an event says that waited on its machine while the server was away: the last number of its session's
+#: log that was known when it was judged.
+SPOOLED = "spooled"
+
 #: Fields of a call that hold no text of the agent's.
 _HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cut", "redacted"} | {
     "host_spans",
     "guessed",
+    SPOOLED,
 }
 
 _JUDGED = {*_HARMLESS, "verdict"}

@@ -1,0 +1,43 @@
+"""A guard brought to where its session stands, from what the store has of it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.events import Event
+    from loopguard_core.guard import Guard
+    from loopguard_core.store.contract import Store
+
+#: types after which a waiting call is looked at again
+WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
+
+
+def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:
+    """Bring a fresh *guard* to where *session* stands, from stored records and not from payloads.
+
+    Folds the current turn, and of what came before only what still stands; everything where the policy's
+    counters span turns. A grant with a budget needs the turns in which it was spent. Gives the latest
+    human instruction that it met. Raises ``StoreError``.
+    """
+    start = 0 if guard.policy.spans_turns else store.last_turn(session)
+    standing = store.standing(session, start) if start else []
+    budgets = [e.seq for e in standing if _counts_down(e, now)]
+    if budgets:
+        start = store.last_turn(session, before=min(budgets))
+        standing = [e for e in standing if e.seq <= start]
+    word = None
+    for event in (*standing, *store.read(session, after=start, payloads=False)):
+        guard.apply(event)
+        if event.type in WORDS:
+            word = event
+    return word
+
+
+def _counts_down(event: Event, now: float) -> bool:
+    data = event.data
+    if event.type != "grant" or data.get("until") == "turn":
+        return False
+    expires = data.get("expires")
+    if expires is not None and expires <= now:
+        return False
+    return data.get("budget") is not None or data.get("until") == "result"

@@ -1,0 +1,209 @@
+"""Events that wait on this machine for a server that is away: a store in a file, emptied in order.
+
+Whoever writes to it writes as to any store; numbers here are its own. Who empties it (an agent of this
+machine, a console, ``forward``) holds a lock meanwhile, so that there is one. An event is forgotten here
+once the server is known to have it, and what the server has already is not sent again: an answer that was
+lost on the way, and a death in the middle, lose nothing and give nothing twice.
+"""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.events import Event
+from loopguard_core.redact import Redaction, Redactor
+from loopguard_core.store import rows
+from loopguard_core.store.contract import Stale, StoreError, Taken
+from loopguard_core.store.paths import folder_of, machine_key, make_directory
+from loopguard_core.store.sqlite import SqliteStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopguard_core.store.contract import Store
+
+    Key = tuple[str, float | None, str]
+
+BATCH = 400
+_TRIES = 8
+_GONE = "\x1fforgotten:"
+#: Letters and digits that nobody mistakes; a name begins with a letter, so that it is no server's number.
+_LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ"
+_SIGNS = _LETTERS + "0123456789"
+
+
+class Spool(SqliteStore):
+    """The events of this machine that one server has not got yet."""
+
+    def append(self, event: Event, *, expect: int | None = None) -> int:
+        if event.type == "request_opened" and not event.text("request"):
+            event.data["request"] = _request_name()
+        return super().append(event, expect=expect)
+
+    def backlog(self) -> dict[str, int]:
+        """The sessions that have events here, with how many; those that began first, first."""
+        found = self._link.rows("SELECT name FROM session ORDER BY id")
+        counts: dict[str, int] = {}
+        for (name,) in found:
+            if name.startswith(_GONE):
+                self.forget(name)  # a process died over it
+            elif waiting := self.last(name):
+                counts[name] = waiting
+        return counts
+
+    def alone(self) -> Alone:
+        """The right to empty it: a context manager that gives False where somebody else has it."""
+        return Alone(f"{self.place}.lock")
+
+    def drain(
+        self, server: Store, session: str, progress: Callable[[int], object] | None = None
+    ) -> int:
+        """Give *server* what waits of *session*, in order, each once; how many it had not yet.
+
+        For whoever is ``alone``. *progress* is told how many events each step settled. Raises
+        ``StoreError`` where either fails; what was sent stays sent.
+        """
+        after = sent = 0
+        sending: _Sending | None = None
+        while True:
+            page = self.read(session, after=after, limit=BATCH)
+            if page:
+                if sending is None:
+                    sending = _Sending(server, session, _known_upto(page[0]))
+                sent += sending.send(page)
+                after = page[-1].seq
+                if progress is not None:
+                    progress(len(page))
+            elif after == 0 or self._let_go(session, after):
+                return sent
+
+    def _let_go(self, session: str, upto: int) -> bool:
+        """Forget *session*, unless more came meanwhile. Atomic, and quick however much it is."""
+        gone = f"{_GONE}{os.urandom(8).hex()}"
+        with self._link.transaction():
+            if self.last(session) != upto:
+                return False
+            self._link.write(
+                "UPDATE session SET name = ? WHERE name = ?", (gone, rows.column(session))
+            )
+        self.forget(gone)
+        return True
+
+
+class _Sending:
+    """Sends the events of one session. *since*: the number after which they can stand on the server."""
+
+    def __init__(self, server: Store, session: str, since: int) -> None:
+        self._server = server
+        self._session = session
+        self._names: dict[str, str] = {}
+        self._there: dict[Key, Event] = {}
+        while page := server.read(session, after=since, limit=5 * BATCH, payloads=False):
+            self._there.update((_key(event), event) for event in page)
+            since = page[-1].seq
+
+    def send(self, events: list[Event]) -> int:
+        """Append those of *events* that the server has not got; how many those are."""
+        missing = []
+        for event in events:
+            there = self._there.get(_key(event))
+            if there is None:
+                missing.append(event)
+            elif event.type == "request_opened" and there.text("request") != event.text("request"):
+                self._names[event.text("request")] = there.text("request")
+        for event in missing:
+            if name := self._names.get(event.text("request")):
+                event.data["request"] = name
+        if missing:
+            self._append(missing)
+        return len(missing)
+
+    def _append(self, events: list[Event]) -> None:
+        for _ in range(_TRIES):
+            try:
+                self._server.extend(events, expect=self._server.last(self._session))
+                return
+            except Stale:
+                continue  # a person, or another machine, wrote to it just now
+            except Taken:
+                break
+        for event in events:
+            try:
+                self._server.append(event)
+            except Taken:
+                continue  # somebody was faster: a person who answered, or a host that asked twice
+
+
+class Alone:
+    """A lock file of this machine. Gives True to the one who has it."""
+
+    __slots__ = ("_file", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = -1
+
+    def __enter__(self) -> bool:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            flock(self._file, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            self._let_go()
+        except OSError as error:
+            self._let_go()
+            raise StoreError(
+                f"the lock {self._path} cannot be had: {error.strerror}; mend its permissions"
+            ) from None
+        return self._file >= 0
+
+    def __exit__(self, *_: object) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def spool_file(place: str) -> str:
+    """Where the events wait that are for the server at *place*."""
+    return os.path.join(folder_of(place), "spool.db")
+
+
+def open_spool(
+    place: str,
+    *,
+    create: bool = True,
+    redaction: Redaction | None = None,
+    limit: int = rows.LIMIT,
+) -> Spool | None:
+    """The spool for the server at *place*; None where there is none and *create* is false.
+
+    Raises ``StoreError``.
+    """
+    path = spool_file(place)
+    if not create and not os.path.exists(path):
+        return None
+    make_directory(place)
+    return Spool(path, redactor=Redactor(machine_key(place), redaction), limit=limit)
+
+
+def _key(event: Event) -> Key:
+    """By what an event is known again on the server: nothing else of its session happened then."""
+    return event.type, event.ts, event.text("call")
+
+
+def _known_upto(event: Event) -> int:
+    known = event.data.get(rows.SPOOLED)
+    return known if isinstance(known, int) else 0
+
+
+def _request_name() -> str:
+    """A name for a request that no store has given, short enough to be typed."""
+    drawn = os.urandom(6)
+    return f"R{_LETTERS[drawn[0] % len(_LETTERS)]}" + "".join(
+        _SIGNS[byte % len(_SIGNS)] for byte in drawn[1:]
+    )

@@ -1,0 +1,118 @@
+"""A server that goes away and comes back when a test wants it to, and the doors to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopguard_core import returning
+from loopguard_core.config import Config
+from loopguard_core.doors import Doors
+from loopguard_core.live import LiveSession
+from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.sqlite import open_store
+
+#: what is called on a store by an agent
+_WRITES = ("append", "extend", "forget", "machine", "beat")
+_READS = (
+    "read",
+    "last",
+    "last_turn",
+    "standing",
+    "session",
+    "sessions",
+    "requests",
+    "request",
+    "changed",
+    "attached",
+)
+
+
+class Line:
+    """What lies between the agents and the server. ``mode``: up, away, or deaf (answers are lost).
+
+    ``tries``: what was asked while it was not up, ``(thread, method)``. ``before`` is told each method.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.name = (
+            f"postgresql://{place.parents[1].name}/events"  # one server a test, for threads of an earlier one
+        )
+        self.mode = "up"
+        self.tries: list[tuple[str, str]] = []
+        self.before: Callable[[str], object] = bool
+
+    def open(self) -> Store:
+        """A connection. Raises ``StoreError`` while the server is away."""
+        if self.mode != "up":
+            self.tries.append((threading.current_thread().name, "open"))
+            raise StoreError(f"the event store {self.name} cannot be reached; start it")
+        return _Connection(self)
+
+
+class _Connection(Store):
+    def __init__(self, line: Line) -> None:
+        self.place = line.name
+        self._line = line
+        self._store = open_store(str(line.place))
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def _through(name: str) -> Any:
+    def call(self: _Connection, *args: Any, **kwargs: Any) -> Any:
+        self._line.before(name)
+        line, error = self._line, StoreError(f"the event store {self.place} is away; wait")
+        if line.mode == "up":
+            return getattr(self._store, name)(*args, **kwargs)
+        line.tries.append((threading.current_thread().name, name))
+        if line.mode == "deaf" and name in _WRITES:
+            getattr(self._store, name)(*args, **kwargs)
+        raise error
+
+    return call
+
+
+for _name in (*_WRITES, *_READS):
+    setattr(_Connection, _name, _through(_name))
+
+
+class TestDoors(Doors):
+    """The doors of an agent on a machine of its own."""
+
+    __test__ = False
+
+    def __init__(self, line: Line, config: Config) -> None:
+        super().__init__(config, line.name)
+        self._line = line
+
+    def store(self) -> Store:
+        return self._line.open()
+
+    def server(self) -> Store:
+        return self._line.open()
+
+
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
+    """A server, and a state directory for the agents' machine."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(returning, "FIRST", 0.01)
+    monkeypatch.setattr(returning, "LONGEST", 0.05)
+    (tmp_path / "server").mkdir()
+    return Line(tmp_path / "server" / "events.db")
+
+
+def agent(line: Line, name: str = "s", *, attach: bool = False, **settings: Any) -> LiveSession:
+    """A session that goes through *line*; what it says to the person is in ``said``."""
+    config = Config({"policy": "graded", **settings})
+    said: list[str] = []
+    doors = TestDoors(line, config)
+    live = LiveSession(config, name, agent="a", doors=doors, attach=attach, say=said.append)
+    live.said = said  # type: ignore[attr-defined]
+    return live

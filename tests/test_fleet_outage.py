@@ -1,0 +1,276 @@
+"""A server goes away under its agents and comes back: they go on, and nothing is lost or there twice."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from commands import until
+from loopguard_core import escape
+from loopguard_core.events import Event
+from loopguard_core.live import LiveSession
+from loopguard_core.store.contract import Store
+from loopguard_core.store.spool import open_spool, spool_file
+from loopguard_core.store.sqlite import open_store
+from outage import Line, agent, server
+from sessions import call, loop
+
+
+@pytest.fixture
+def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
+    return server(tmp_path, monkeypatch)
+
+
+def at_server(line: Line) -> Store:
+    return open_store(str(line.place))
+
+
+def back(live: LiveSession) -> None:
+    until(lambda: not live.away, "the session to come back")
+
+
+def calls_of(store: Store, name: str = "s") -> list[str]:
+    return [e.data["args"]["q"] for e in store.read(name) if e.type == "call_start"]
+
+
+def numbered(store: Store, name: str = "s") -> bool:
+    return [e.seq for e in store.read(name)] == [*range(1, store.last(name) + 1)]
+
+
+def test_what_happens_meanwhile_comes_later_in_order_and_once(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    for n in range(3):
+        call(live, args={"q": n})
+    line.mode = "away"
+    for n in range(3, 8):
+        assert call(live, args={"q": n}).run
+    assert calls_of(there) == [0, 1, 2]
+    assert "away since" in live.away
+    assert [m for _, m in line.tries if _ == "MainThread"] == ["append"]
+    line.mode = "up"
+    back(live)
+    for n in range(8, 10):
+        call(live, args={"q": n})
+    assert calls_of(there) == [*range(10)]
+    assert numbered(there)
+    late = [
+        e.data["args"]["q"]
+        for e in there.read("s")
+        if e.type == "call_start" and "spooled" in e.data
+    ]
+    assert late == [3, 4, 5, 6, 7]
+    gap = next(e for e in there.read("s") if e.type == "gap")
+    assert gap.data["count"] == 0 and "away since" in gap.text("reason")
+    assert gap.text("host") == os.uname().nodename
+    assert [x.partition(";")[0] for x in live.said] == [  # type: ignore[attr-defined]
+        f"the event store {line.name} is away",
+        "the event store is back",
+    ]
+    spool = open_spool(line.name)
+    assert spool is not None and spool.backlog() == {}
+
+
+def test_an_answer_that_was_lost_on_the_way_does_not_give_an_event_twice(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    call(live, args={"q": 0})
+    line.mode = "deaf"
+    for n in range(1, 4):
+        call(live, args={"q": n})
+    assert calls_of(there) == [0, 1]  # written, and not known to be
+    line.mode = "up"
+    back(live)
+    assert calls_of(there) == [0, 1, 2, 3]
+    assert numbered(there)
+
+
+def test_the_guard_goes_on_where_it_was_and_stops_the_loop(line: Line) -> None:
+    """The counts of before, during and after the outage are one: warn on the 2nd, block on the 3rd."""
+    live = agent(line, mode="enforce")
+    call(live)
+    line.mode = "away"
+    call(live)
+    third = call(live)
+    assert not third.run
+    assert "Nobody can be asked: the event store is away since" in third.message
+    line.mode = "up"
+    back(live)
+    assert not call(live).run
+    there = at_server(line)
+    assert [e.data["verdict"]["tier"] for e in there.read("s") if e.type == "call_start"] == [
+        "allow",
+        "allow",
+        "block",
+        "halt",
+    ]
+
+
+def test_what_a_person_said_meanwhile_holds_when_it_is_back(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    call(live, args={"q": 1})
+    line.mode = "away"
+    call(live, args={"q": 2})
+    escape.halt(there, session="s", by="ada@desk")
+    assert call(live, args={"q": 3}).run  # it could not know
+    line.mode = "up"
+    back(live)
+    refused = call(live, args={"q": 4})
+    assert not refused.run and "halted" in refused.message
+    types = [e.type for e in there.read("s") if e.type in ("halt", "call_start")]
+    assert types == ["call_start", "halt", "call_start", "call_start", "call_start"]
+    assert numbered(there)
+
+
+def test_a_request_of_the_outage_can_be_approved_late(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    loop(live, 2)
+    line.mode = "away"
+    refused = call(live)
+    assert not refused.run and refused.request
+    assert "nobody can be asked" in live.said[-1]  # type: ignore[attr-defined]
+    line.mode = "up"
+    back(live)
+    asked = there.request(refused.request)
+    assert asked is not None and asked.resolution == "expired"
+    escape.approve(there, refused.request, by="ada@desk")
+    assert call(live).run
+
+
+def test_a_session_that_died_with_events_here_is_picked_up_by_the_next_agent(line: Line) -> None:
+    live, there = agent(line, "first"), at_server(line)
+    call(live, args={"q": 1})
+    line.mode = "away"
+    for n in (2, 3):
+        call(live, args={"q": n})
+    live._journal.close()  # as a process that dies: nothing more is written or sent
+    line.mode = "up"
+    other = agent(line, "second")
+    until(lambda: calls_of(there, "first") == [1, 2, 3], "what the first left")
+    assert numbered(there, "first")
+    other.end()
+
+
+def test_a_session_that_goes_on_first_sends_what_waits_of_it(line: Line) -> None:
+    live = agent(line)
+    call(live)
+    line.mode = "away"
+    call(live)
+    live._journal.close()
+    line.mode = "up"
+    again = agent(line, mode="enforce")
+    assert not call(again).run  # the third in a row: the two of before count
+    there = at_server(line)
+    assert numbered(there)
+    assert len(calls_of(there)) == 3
+
+
+def test_a_server_that_is_away_from_the_start(line: Line) -> None:
+    line.mode = "away"
+    live = agent(line)
+    call(live, args={"q": 1})
+    live.turn("again")
+    line.mode = "up"
+    back(live)
+    call(live, args={"q": 2})
+    there = at_server(line)
+    assert [e.type for e in there.read("s")][:2] == ["gap", "session_start"]
+    assert calls_of(there) == [1, 2]
+    found = there.session("s")
+    assert found is not None and found.agent == "a"
+
+
+def test_hook_processes_find_the_state_of_the_session_in_what_waits_here(line: Line) -> None:
+    """One process a call, none of which lives to see the server again."""
+    line.mode = "away"
+    tiers = []
+    for _ in range(4):
+        live = agent(line, attach=True, mode="enforce")
+        decision = live.before("search", {"q": 1})
+        live.after(decision, "r")
+        tiers.append(decision.ruling.verdict.tier.word)
+    assert tiers == ["allow", "allow", "block", "halt"]
+    line.mode = "up"
+    after = agent(line, attach=True, mode="enforce")
+    assert not after.before("search", {"q": 1}).run
+    there = at_server(line)
+    assert numbered(there)
+    assert len(calls_of(there)) == 5
+    assert [e.type for e in there.read("s")].count("session_start") == 1
+
+
+def test_what_waits_here_is_private_and_holds_no_secret(line: Line, tmp_path: Path) -> None:
+    live = agent(line)
+    line.mode = "away"
+    secret = "sk-proj-" + "a1B2" * 12
+    live.after(live.before("fetch", {"key": secret}), secret)
+    file = Path(spool_file(line.name))
+    assert file.is_relative_to(tmp_path / "state")
+    for path in file.parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert secret.encode() not in path.read_bytes()
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    line.mode = "up"
+    back(live)
+    assert secret not in str(at_server(line).read("s"))
+
+
+def test_where_nothing_can_be_kept_here_either_the_gap_is_counted(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = agent(line)
+    file = Path(spool_file(line.name))
+    file.parent.mkdir(parents=True)
+    file.mkdir()  # a directory stands where the spool would
+    line.mode = "away"
+    assert call(live).run
+    assert live.failure
+    line.mode = "up"
+    monkeypatch.setattr(live._journal, "_retry_at", 0.0)
+    call(live)
+    gaps = [e for e in at_server(line).read("s") if e.type == "gap"]
+    assert [g.data["count"] for g in gaps] == [2]
+
+
+def test_many_sessions_of_one_process_come_back(line: Line) -> None:
+    lives = [agent(line, f"s{n}") for n in range(12)]
+    line.mode = "away"
+    for n, live in enumerate(lives):
+        for q in range(n % 4):
+            call(live, args={"q": q})
+    line.mode = "up"
+    for live in lives:
+        back(live)
+    there = at_server(line)
+    for n in range(12):
+        assert calls_of(there, f"s{n}") == [*range(n % 4)]
+        assert numbered(there, f"s{n}")
+
+
+def test_a_child_goes_on_while_the_server_is_away(line: Line) -> None:
+    live = agent(line)
+    line.mode = "away"
+    call(live, args={"q": 0})
+    child = os.fork()
+    if child == 0:
+        call(live, args={"q": 1})
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    call(live, args={"q": 2})
+    line.mode = "up"
+    back(live)
+    assert calls_of(at_server(line)) == [0, 1, 2]
+    assert numbered(at_server(line))
+
+
+def test_more_than_a_batch_is_sent_and_a_person_may_write_meanwhile(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    line.mode = "away"
+    for n in range(700):
+        call(live, args={"q": n})
+    there.append(Event("note", "s", ts=1.0, data={"text": "here"}))
+    line.mode = "up"
+    back(live)
+    assert calls_of(there) == [*range(700)]
+    assert numbered(there)
