@@ -425,6 +425,7 @@ class Journal:
         if first:
             gap = {"count": 0, "reason": str(away), "host": os.uname().nodename}
             self.add(self.event("gap", gap))
+        self.gone()
         return True
 
     def anew(self, store: Store) -> tuple[Guard, Event | None]:
