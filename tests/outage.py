@@ -14,7 +14,7 @@ from loopguard_core.config import Config
 from loopguard_core.doors import Doors
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store, StoreError
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 
 #: what is called on a store by an agent
 _WRITES = ("append", "extend", "forget", "machine", "beat")
@@ -40,9 +40,7 @@ class Line:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.name = (
-            f"postgresql://{place.parents[1].name}/events"  # one server a test, for threads of an earlier one
-        )
+        self.name = f"postgresql://{place.parents[1].name}/events"  # one server a test, for threads of an earlier one
         self.mode = "up"
         self.tries: list[tuple[str, str]] = []
         self.before: Callable[[str], object] = bool

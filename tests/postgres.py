@@ -76,6 +76,14 @@ class Server:
             db.execute(f'CREATE DATABASE "{name}" TEMPLATE template0'.encode())
         return self.url(name)
 
+    def restart(self, signal_number: int, pause: float = 0.0) -> None:
+        """Send the server a signal that ends it, and start it again *pause* seconds later."""
+        assert self.keeper.stdin is not None
+        assert self.keeper.stdout is not None
+        self.keeper.stdin.write(f"{int(signal_number)} {pause}\n")
+        self.keeper.stdin.flush()
+        assert self.keeper.stdout.readline(), "the server did not start again"
+
     def run(self, sql: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """What *sql* gives, as the superuser."""
         import psycopg
@@ -154,11 +162,19 @@ def _keep() -> None:
         port = _free_port()
         settings = {**_SETTINGS, "port": str(port), "unix_socket_directories": str(folder)}
         options = [f"--{name}={value}" for name, value in settings.items()]
-        running = subprocess.Popen([programs / "postgres", "-D", data, *options], **run_as)
+        told = json.dumps({"socket": str(folder), "port": str(port)})
+        running = _start([programs / "postgres", "-D", data, *options], run_as, folder, port)
         try:
-            _await(running, folder / f".s.PGSQL.{port}", data / "postmaster.pid")
-            print(json.dumps({"socket": str(folder), "port": str(port)}), flush=True)
-            sys.stdin.read()
+            print(told, flush=True)
+            for line in sys.stdin:
+                number, pause = line.split()
+                running.send_signal(int(number))
+                running.wait()
+                time.sleep(float(pause))
+                running = _start(
+                    [programs / "postgres", "-D", data, *options], run_as, folder, port
+                )
+                print(told, flush=True)
         finally:
             running.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -208,6 +224,23 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _start(
+    argv: list[str | Path], run_as: dict[str, object], folder: Path, port: int
+) -> subprocess.Popen[bytes]:
+    """Start the server; again for a while where what a killed one left still runs."""
+    end = time.monotonic() + 30
+    while True:
+        running = subprocess.Popen(argv, **run_as)
+        try:
+            _await(running, folder / f".s.PGSQL.{port}", folder / "data" / "postmaster.pid")
+        except RuntimeError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+        else:
+            return running
 
 
 def _await(running: subprocess.Popen[bytes], path: Path, status: Path) -> None:

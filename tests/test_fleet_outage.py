@@ -13,8 +13,8 @@ from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
 from loopguard_core.store.spool import open_spool, spool_file
-from loopguard_core.store.sqlite import open_store
 from outage import Line, agent, server
 from sessions import call, loop
 
@@ -221,7 +221,7 @@ def test_where_nothing_can_be_kept_here_either_the_gap_is_counted(
 ) -> None:
     live = agent(line)
     file = Path(spool_file(line.name))
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.mkdir()  # a directory stands where the spool would
     line.mode = "away"
     assert call(live).run

@@ -16,7 +16,7 @@ from loopguard_core.decision import Decision
 from loopguard_core.guard import Guard
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store, Taken
-from loopguard_core.store.sqlite import open_store
+from loopguard_core.store.door import open_store
 from outage import Line, agent, server
 from sessions import call, loop, meanwhile, pending
 

@@ -57,6 +57,7 @@ class Config:
         self.unattended_wait_seconds = read.seconds("unattended_wait_seconds", 0.0)
         self.late_approval_seconds = read.seconds("late_approval_seconds", 600.0)
         self.on_store_failure = read.choice("on_store_failure", ("allow", "deny"), "allow")
+        self.store_timeout_seconds = read.seconds("store_timeout_seconds", 0.25)
         self.store = os.path.expanduser(read.text("store", ""))
         nobody = read.table("unanswered")
         self.unanswered = {t: nobody.choice(t, UNANSWERED, "refuse") for t in ("block", "halt")}

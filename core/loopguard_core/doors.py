@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
+
+from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, place_of
+from loopguard_core.store.paths import default_store, folder_of, place_of
 from loopguard_core.store.urls import is_url
 
 TYPE_CHECKING = False
@@ -11,6 +15,11 @@ if TYPE_CHECKING:
     from loopguard_core.config import Config
     from loopguard_core.store.contract import Store
     from loopguard_core.store.spool import Spool
+
+#: The spool's file, looked for without its code.
+_SPOOL = "spool.db"
+#: Seconds for which a server that could not be reached is not tried by the next process of this machine.
+CALM = 3.0
 
 
 class Doors:
@@ -26,15 +35,20 @@ class Doors:
         self.remote = is_url(self.place)
 
     def store(self) -> Store:
-        """The store as a session's calls use it."""
-        config = self._config
-        return open_store(
-            self._named or None, redaction=config.redaction, limit=config.payload_limit
-        )
+        """The store as a session's calls use it. A server that just could not be reached is not tried."""
+        if not self.remote:
+            return self._opened(0.0)
+        note = os.path.join(folder_of(self.place), "away")
+        _check_calm(note)
+        try:
+            return self._opened(self._config.store_timeout_seconds)
+        except StoreError as error:
+            _note(note, str(error))
+            raise
 
     def server(self) -> Store:
         """The store for work on many events, which may take its time."""
-        return self.store()
+        return self._opened(0.0)
 
     def spool(self) -> Spool:
         """Where events wait for the server, made where it is missing."""
@@ -47,11 +61,37 @@ class Doors:
 
     def left_behind(self) -> Spool | None:
         """The spool where there is one; None where nothing ever waited here."""
-        if not self.remote:
+        if not (self.remote and os.path.exists(os.path.join(folder_of(self.place), _SPOOL))):
             return None
-        from loopguard_core.store.spool import open_spool
+        return self.spool()
 
+    def _opened(self, patience: float) -> Store:
         config = self._config
-        return open_spool(
-            self.place, create=False, redaction=config.redaction, limit=config.payload_limit
+        return open_store(
+            self._named or None,
+            redaction=config.redaction,
+            limit=config.payload_limit,
+            patience=patience,
         )
+
+
+def _check_calm(note: str) -> None:
+    """Raises what the last process met that tried, where that was a moment ago."""
+    try:
+        with open(note, encoding="utf-8") as file:
+            said = file.read()
+            age = time.time() - os.fstat(file.fileno()).st_mtime
+    except (OSError, ValueError):
+        return
+    if said and 0 <= age < CALM:
+        raise StoreError(said)
+
+
+def _note(note: str, error: str) -> None:
+    """Best effort: where it cannot be written, the next process tries the server itself."""
+    try:
+        handle = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(error)
+    except OSError:
+        pass

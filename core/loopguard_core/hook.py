@@ -18,11 +18,11 @@ import time
 from loopguard_core import pinning
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError
+from loopguard_core.doors import Doors
 from loopguard_core.events import dump, load
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.door import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,21 +109,31 @@ class Hook:
             pin = pinning.new(heard.session, folder, environ, self.store)
         config = pin.config
         self.closed = config.on_store_failure == "deny"
-        store = open_store(
-            self.store or config.store or None,
-            redaction=config.redaction,
-            limit=config.payload_limit,
-        )
+        doors = Doors(config, self.store)
+        store = self._opened(doors)
         try:
-            if not known and not fresh:
+            if store is not None and not known and not fresh:
                 pin = pinning.logged(pin, store)
-            return self._act(heard, pin, store, known=known)
+            return self._act(heard, pin, doors, store, known=known)
         finally:
-            store.leave()
+            if store is not None:
+                store.leave()
 
-    def _act(self, heard: Heard, pin: Pin, store: Store, *, known: bool) -> dict[str, Any] | None:
+    def _opened(self, doors: Doors) -> Store | None:
+        """The store; None for a server that is away, without which the session goes on."""
+        try:
+            return doors.store()
+        except StoreError:
+            if doors.remote:
+                return None
+            raise
+
+    def _act(
+        self, heard: Heard, pin: Pin, doors: Doors, store: Store | None, *, known: bool
+    ) -> dict[str, Any] | None:
         if (
             heard.kind in (host.END, host.SETTLED, host.AFTER)
+            and store is not None
             and store.session(heard.session) is None
         ):
             return None  # nothing of it was seen before: there is nothing to end
@@ -139,6 +149,7 @@ class Hook:
             attach=not heard.resumed,
             served=pinning.SERVED,
             store=store,
+            doors=doors,
             say=self.say,
         )
         if not known:
@@ -162,7 +173,8 @@ class Hook:
         elif heard.kind == host.END:
             live.end(heard.reason)
             pinning.drop(heard.session, self.environ)
-            store.close()
+            if store is not None:
+                store.close()
         return None
 
     def _before(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:

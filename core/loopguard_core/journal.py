@@ -35,6 +35,8 @@ EVERY = 64
 _TRIES = 20
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
+#: seconds for which a session that begins waits for others who forward what it left
+_MOMENT = 0.25
 
 
 class Journal:
@@ -100,13 +102,14 @@ class Journal:
         if spool is None:
             return
         try:
-            if spool.last(self.session):
+            until = time.monotonic() + _MOMENT
+            while spool.last(self.session):
                 with spool.alone() as alone:
-                    if not alone:
-                        raise StoreError(
-                            "events of this session are still on their way to its store"
-                        )
-                    spool.drain(server, self.session)
+                    if alone:
+                        spool.drain(server, self.session)
+                if not alone and time.monotonic() > until:
+                    raise StoreError("what waits of this session is being forwarded by others")
+                time.sleep(0.0 if alone else 0.005)
             if spool.backlog():
                 self.gone()
         finally:
@@ -303,12 +306,16 @@ class Journal:
 
     def _put(self, event: Event) -> bool:
         """Append an event wherever it can be, without a condition; False where it cannot."""
+        remote = self._doors is not None and self._doors.remote
         while (store := self._usable()) is not None:
             try:
-                self._write(store, event)
+                # What is given up on its way to a server must not be written when it arrives after all.
+                self._write(store, event, self.guard.seq if remote else None)
                 return True
             except Stale:
-                continue  # the store began anew
+                if remote:
+                    self.catch_up()
+                # else the store began anew
             except StoreError as error:
                 self.fail(error)
         return False

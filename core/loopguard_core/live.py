@@ -78,7 +78,11 @@ class LiveSession:
         self._names = CallNames()
         policies = [config.make_policy()]
         traits = config.trait_table()
-        key = self._key = key_for(config, store)
+        if store is None:
+            doors = doors or Doors(config)
+        key = self._key = key_for(
+            store.place if store is not None else doors.place if doors else ""
+        )
         digester = self._digester = Digester(key)
 
         def fresh() -> Guard:
@@ -87,8 +91,6 @@ class LiveSession:
                 policy, mode=config.mode, traits=traits, digester=digester, unique=True, ours=True
             )
 
-        if doors is None and store is None:
-            doors = Doors(config)
         self._journal = Journal(session, store, fresh, say, doors)
         self._traveller: Traveller | None = None
         if doors is not None and doors.remote and not attach:  # a hook is too short-lived

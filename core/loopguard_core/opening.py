@@ -7,14 +7,13 @@ import sys
 
 from loopguard_core.processes import here, started, user
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.paths import default_store, machine_key, place_of
+from loopguard_core.store.paths import machine_key, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.config import Config
-    from loopguard_core.store.contract import Store
 
 
 def to_stderr(line: str) -> None:
@@ -26,9 +25,11 @@ def to_stderr(line: str) -> None:
         pass  # no stderr, or a closed one: there is nobody to tell
 
 
-def key_for(config: Config, store: Store | None) -> bytes:
-    """The machine's key; where it cannot be read, one of this process. Empty for a store in memory."""
-    place = store.place if store is not None else config.store or default_store()
+def key_for(place: str) -> bytes:
+    """The machine's key for the store at *place*; where it cannot be read, one of this process.
+
+    Empty for a store in memory, which is nowhere.
+    """
     try:
         return machine_key(place_of(place)) if place else b""
     except StoreError:

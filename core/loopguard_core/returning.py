@@ -12,6 +12,9 @@ import time
 from _thread import allocate_lock
 from _weakref import ref
 
+# What the thread will need is loaded before it runs: a child that is forked while a thread loads a module
+# can never load that module.
+from loopguard_core.store import bulk, forgetting, tails  # noqa: F401
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False

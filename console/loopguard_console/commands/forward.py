@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from loopguard_console.errors import Refused
+from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import watched
 from loopguard_console.render import safe
-from loopguard_console.stores import Options, find_session, refuse_inside, settings
-from loopguard_core.store.contract import Session, Store, StoreError
+from loopguard_console.stores import Options, find_session, place_of, refuse_inside, settings
+from loopguard_core.returning import drain_all
+from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarded, Forwarder
+from loopguard_core.store.paths import place_of as place_named
+from loopguard_core.store.spool import SPOOL, open_spool
+from loopguard_core.store.urls import is_url
 
 #: seconds between looks where nothing nudges, and the longest pause while a store is away
 _LOOK = 1.0
@@ -27,8 +30,7 @@ _NO_LIMIT = 1 << 40
 
 
 @click.command()
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
+@click.argument("stores", metavar="[FROM TO]", nargs=-1)
 @click.option(
     "--session",
     "named",
@@ -41,8 +43,7 @@ _NO_LIMIT = 1 << 40
 @click.pass_obj
 def forward(
     options: Options,
-    source: str,
-    target: str,
+    stores: tuple[str, ...],
     named: tuple[str, ...],
     follow: bool,
     as_json: bool,
@@ -52,10 +53,22 @@ def forward(
     FROM and TO are files or URLs of event stores. What TO has already is passed over, so the same command
     goes on where it was stopped. A session that went on differently in TO is left alone and named; exit
     code 1 then.
+
+    Without FROM and TO it sends what waits on this machine because the store's server was away. The next
+    agent or console of this machine does the same.
     """
+    if not stores:
+        if named or follow:
+            raise Refused("--session and --follow need FROM and TO")
+        return _send_what_waits(place_of(options), as_json)
+    if len(stores) != 2:
+        raise Refused("name both FROM and TO, or neither to send what waits on this machine")
+    source, target = stores
     refuse_inside(options)
     if _same_place(source, target):
-        raise Refused(f"{safe(source)} is both FROM and TO; name two stores")
+        raise Refused(f"{safe(place_named(source))} is both FROM and TO; name two stores")
+    if Path(source).name == SPOOL:
+        raise Refused(f"{safe(source)} waits for a server; forward without FROM and TO sends it")
     with (
         contextlib.closing(_open(source, create=False)) as here,
         contextlib.closing(_open(target, create=True)) as there,
@@ -80,16 +93,48 @@ def forward(
         return _code(forwarder.result)
 
 
+def _send_what_waits(place: str, as_json: bool) -> int:
+    """Give the server what waits here for it: nobody's word is in it, so agents may do this too."""
+    if not is_url(place):
+        raise Refused(f"{safe(place)} is a file of this machine: nothing waits for it")
+    config = settings()
+    spool = open_spool(place, create=False, redaction=config.redaction, limit=config.payload_limit)
+    sent: dict[str, int] = {}
+    if spool is not None:
+        with contextlib.closing(spool), spool.alone() as alone:
+            sent = spool.backlog()
+            if sent and not alone:
+                raise Failure(
+                    "an agent of this machine is sending what waits; look again in a moment"
+                )
+            if sent:
+                with contextlib.closing(open_store(place, redaction=config.redaction)) as server:
+                    drain_all(spool, server)
+    events = sum(sent.values())
+    if as_json:
+        emit({"to": place, "sessions": len(sent), "events": events})
+    elif sent:
+        say(f"{_counted(len(sent), 'session')}, {_counted(events, 'event')} sent to {place}")
+    else:
+        say(f"nothing waits on this machine for {place}")
+    return 0
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _open(place: str, *, create: bool) -> Store:
     if not create:
-        if not os.path.lexists(place):
-            raise Refused(f"{safe(place)}: no such event store")
-        return open_store(place, create=False, read_only=True)
+        try:
+            return open_store(place, create=False, read_only=True)
+        except Absent:
+            raise Refused(f"{safe(place_named(place))}: no such event store") from None
     return open_store(place, redaction=settings().redaction, limit=_NO_LIMIT)
 
 
 def _same_place(source: str, target: str) -> bool:
-    if source == target:
+    if place_named(source) == place_named(target):
         return True
     with contextlib.suppress(OSError):
         return Path(source).samefile(target)
@@ -160,9 +205,8 @@ def _sum_up(result: Forwarded, source: Store, target: Store, as_json: bool) -> N
     _warn(result, result.diverged)
     for (session, request), name in result.renamed.items():
         remark(f"the request {request} of {session} is called {name} there: another has its name")
-    sessions = len(result.sessions)
     known = f", {result.known} were there already" if result.known else ""
-    say(f"{sessions} session{'' if sessions == 1 else 's'}, {result.added} events copied{known}")
+    say(f"{_counted(len(result.sessions), 'session')}, {result.added} events copied{known}")
 
 
 def _warn(result: Forwarded, sessions: Iterable[str]) -> None:

@@ -23,16 +23,19 @@ def open_store(
     read_only: bool = False,
     redaction: Redaction | None = None,
     limit: int = rows.LIMIT,
+    patience: float = 0.0,
 ) -> Store:
     """The event store *named* by a path or by a ``postgresql://`` URL, or the default one.
 
     *create* makes what is missing: the file and its directory, or the tables. *read_only* writes nothing,
     and reads a file in a folder where nothing can be written. *redaction*: what is taken out beside what
-    is known. *limit*: characters of one field above which it is stored cut. Raises ``Absent``, ``StoreError``.
+    is known. *limit*: characters of one field above which it is stored cut. *patience*: seconds after which
+    a call to a server that is open is given up, 0 for as long as the work may take. Raises ``Absent``,
+    ``StoreError``.
     """
     place = place_of(named) if named else default_store()
     if is_url(place):
-        return _on_postgres(place, create, read_only, redaction, limit)
+        return _on_postgres(place, create, read_only, redaction, limit, patience)
     from loopguard_core.store.sqlite import SqliteStore
 
     if os.path.isdir(place):
@@ -48,7 +51,12 @@ def open_store(
 
 
 def _on_postgres(
-    place: str, create: bool, read_only: bool, redaction: Redaction | None, limit: int
+    place: str,
+    create: bool,
+    read_only: bool,
+    redaction: Redaction | None,
+    limit: int,
+    patience: float,
 ) -> Store:
     if sys.flags.no_site and "psycopg" not in sys.modules:
         import site  # a hook starts without it, and so without the packages beside us
@@ -66,4 +74,4 @@ def _on_postgres(
     if read_only:
         return PostgresStore(place, create=False, read_only=True)
     redactor = Redactor(machine_key(place), redaction)
-    return PostgresStore(place, create=create, redactor=redactor, limit=limit)
+    return PostgresStore(place, create=create, redactor=redactor, limit=limit, patience=patience)

@@ -9,6 +9,7 @@ lost on the way, and a death in the middle, lose nothing and give nothing twice.
 from __future__ import annotations
 
 import os
+from fcntl import LOCK_EX, LOCK_NB, flock
 
 from loopguard_core.events import Event
 from loopguard_core.redact import Redaction, Redactor
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
 
     Key = tuple[str, float | None, str]
 
+#: the name of its file
+SPOOL = "spool.db"
 BATCH = 400
 _TRIES = 8
+#: What only people say, and so never waits here: whoever could write this file could otherwise have it sent
+#: by somebody who may decide.
+_SPOKEN = frozenset(("grant", "revoke", "reset", "halt", "resume", "breakpoint"))
+_ANSWERS = frozenset(("approved", "denied", "modified"))
 _GONE = "\x1fforgotten:"
 #: Letters and digits that nobody mistakes; a name begins with a letter, so that it is no server's number.
 _LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ"
@@ -92,47 +99,72 @@ class Spool(SqliteStore):
 
 
 class _Sending:
-    """Sends the events of one session. *since*: the number after which they can stand on the server."""
+    """Sends the events of one session. *since*: the number after which they can stand on the server.
+
+    What is sent is sent on the condition that nothing was written since the log was looked at. So an event
+    that left long ago, was given up, and arrives after all, is either seen here or refused there.
+    """
 
     def __init__(self, server: Store, session: str, since: int) -> None:
         self._server = server
         self._session = session
         self._names: dict[str, str] = {}
         self._there: dict[Key, Event] = {}
-        while page := server.read(session, after=since, limit=5 * BATCH, payloads=False):
-            self._there.update((_key(event), event) for event in page)
-            since = page[-1].seq
+        self._last = min(since, server.last(session))
+        self._look()
 
     def send(self, events: list[Event]) -> int:
         """Append those of *events* that the server has not got; how many those are."""
+        for _ in range(_TRIES):
+            missing = self._missing(events)
+            if not missing:
+                return 0
+            try:
+                self._server.extend(missing, expect=self._last)
+            except Stale:
+                self._look()  # a person, another machine, or a late arrival
+            except Taken:
+                break
+            else:
+                self._last += len(missing)
+                return len(missing)
+        return sum(self._send_one(event) for event in self._missing(events))
+
+    def _look(self) -> None:
+        while page := self._server.read(
+            self._session, after=self._last, limit=5 * BATCH, payloads=False
+        ):
+            self._there.update((_key(event), event) for event in page)
+            self._last = page[-1].seq
+
+    def _missing(self, events: list[Event]) -> list[Event]:
         missing = []
         for event in events:
             there = self._there.get(_key(event))
             if there is None:
                 missing.append(event)
-            elif event.type == "request_opened" and there.text("request") != event.text("request"):
+            elif event.type == "request_opened":  # the server gave it a name of its own
                 self._names[event.text("request")] = there.text("request")
         for event in missing:
             if name := self._names.get(event.text("request")):
                 event.data["request"] = name
-        if missing:
-            self._append(missing)
-        return len(missing)
+        return [event for event in missing if not _decides(event)]
 
-    def _append(self, events: list[Event]) -> None:
+    def _send_one(self, event: Event) -> bool:
+        """Send an event by itself: one that is taken is taken, since somebody was faster."""
         for _ in range(_TRIES):
+            self._look()
+            if _key(event) in self._there:
+                return False
             try:
-                self._server.extend(events, expect=self._server.last(self._session))
-                return
+                self._server.append(event, expect=self._last)
             except Stale:
-                continue  # a person, or another machine, wrote to it just now
+                continue
             except Taken:
-                break
-        for event in events:
-            try:
-                self._server.append(event)
-            except Taken:
-                continue  # somebody was faster: a person who answered, or a host that asked twice
+                return False  # a person who answered, or a host that asked twice
+            self._last += 1
+            return True
+        raise StoreError(f"the log of {self._session} changes too fast to be added to; try again")
 
 
 class Alone:
@@ -145,8 +177,6 @@ class Alone:
         self._file = -1
 
     def __enter__(self) -> bool:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             flock(self._file, LOCK_EX | LOCK_NB)
@@ -170,7 +200,7 @@ class Alone:
 
 def spool_file(place: str) -> str:
     """Where the events wait that are for the server at *place*."""
-    return os.path.join(folder_of(place), "spool.db")
+    return os.path.join(folder_of(place), SPOOL)
 
 
 def open_spool(
@@ -194,6 +224,12 @@ def open_spool(
 def _key(event: Event) -> Key:
     """By what an event is known again on the server: nothing else of its session happened then."""
     return event.type, event.ts, event.text("call")
+
+
+def _decides(event: Event) -> bool:
+    if event.type == "request_resolved":
+        return event.text("resolution") in _ANSWERS
+    return event.type in _SPOKEN
 
 
 def _known_upto(event: Event) -> int:

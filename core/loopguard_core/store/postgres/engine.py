@@ -41,6 +41,7 @@ class PostgresStore(Store):
         read_only: bool = False,
         redactor: Redactor | None = None,
         limit: int = rows.LIMIT,
+        patience: float = 0.0,
     ) -> None:
         self.place = place
         self._redactor = redactor
@@ -53,6 +54,7 @@ class PostgresStore(Store):
         self._wakes = _local()
         self._tidy_at = 0.0
         self._link.open()
+        self._link.patience = patience
 
     @property
     def generation(self) -> int:  # type: ignore[override]

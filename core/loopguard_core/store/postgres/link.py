@@ -33,6 +33,8 @@ CONNECT = 2.0
 WRITE = 0.8
 READ = 5.0
 BULK = 60.0
+#: A connection takes as many questions and answers as this, where each may take a caller's patience.
+_ROUNDS = 4
 #: What the server is told: it gives up a statement that nobody waits for, and a client that fell asleep
 #: in a transaction.
 _SETTINGS = """
@@ -117,11 +119,13 @@ class Link:
     """The connection. Every method may be called from any thread and raises ``StoreError``.
 
     ``generation`` counts the stores that have answered at this place. *opened* is asked about each new
-    connection and gives what names the store behind it.
+    connection and gives what names the store behind it. ``patience``: seconds after which any call is given
+    up, and nothing is asked a second time; 0 for as long as each sort of work may take.
     """
 
     def __init__(self, place: str, *, read_only: bool, opened: Callable[[Link], str]) -> None:
         self.place = place
+        self.patience = 0.0
         self.read_only = read_only
         self.lock = RLock()
         self.generation = 0
@@ -148,7 +152,7 @@ class Link:
             try:
                 return self._run(sql, values, seconds).fetchall()
             except psycopg.Error as error:
-                if self._deep or not lost(error):
+                if self._deep or self.patience or not lost(error):
                     raise self.failure(error) from None
             try:
                 return self._run(sql, values, seconds).fetchall()
@@ -275,13 +279,14 @@ class Link:
             if db is not None and self._deep:
                 raise psycopg.OperationalError("the connection was lost in a transaction")
             db = self._reconnect()
-        db.until = monotonic() + seconds
+        db.until = monotonic() + (min(seconds, self.patience) if self.patience else seconds)
         return db
 
     def _reconnect(self) -> _Connection:
         self._db = None
+        seconds = min(CONNECT, _ROUNDS * self.patience) if self.patience else CONNECT
         try:
-            db = self._db = _connect(self.place, CONNECT)
+            db = self._db = _connect(self.place, seconds)
         except psycopg.Error as error:
             raise failed(self.place, error) from None  # away, and not lost on the way
         self._pid = os.getpid()
