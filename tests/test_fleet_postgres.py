@@ -83,11 +83,14 @@ class Fleet:
         return said
 
     def send_what_waits(self) -> None:
-        """As a person or the next agent does on each machine, once the server is back."""
+        """As a person or the next agent does on each machine, once the server is back.
+
+        Again where what was cut off in a transaction still holds a lock there, for some seconds.
+        """
+        argv = [sys.executable, "-m", "loopguard_console", "forward"]
         for n in range(len(self.machines)):
-            argv = [sys.executable, "-m", "loopguard_console", "forward"]
-            done = subprocess.run(argv, env=self.environment(n), capture_output=True, check=False)
-            assert done.returncode == 0, done.stderr
+            env = self.environment(n)
+            until(lambda env=env: subprocess.run(argv, env=env, check=False).returncode == 0, "it")  # type: ignore[misc]
 
 
 def human(url: str, over: threading.Event, decided: list[str]) -> None:

@@ -58,12 +58,15 @@ class Wire:
         while True:
             try:
                 near, _ = self._listener.accept()
-                if self._refusing:
-                    near.close()
-                    continue
-                far = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
                 return
+            try:
+                if self._refusing:
+                    raise ConnectionRefusedError
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                near.close()
+                continue
             self._ends += [near, far]
             for one, other, answers in ((near, far, False), (far, near, True)):
                 threading.Thread(target=self._pump, args=(one, other, answers), daemon=True).start()
