@@ -271,6 +271,61 @@ def test_each_format_in_our_terms(
     assert used(only(file)) == expected
 
 
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (
+            [
+                {"type": "thread.started", "thread_id": "t"},
+                {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 5}},
+                {
+                    "type": "turn.completed",
+                    "usage": {"input_tokens": 40, "cached_input_tokens": 8, "output_tokens": 7},
+                },
+            ],
+            [{"input": 10, "output": 5}, {"input": 22, "output": 2, "cache_read": 8}],
+        ),
+        (
+            [
+                {"type": "init", "session_id": "s"},
+                {
+                    "type": "result",
+                    "status": "success",
+                    "stats": {
+                        "total_tokens": 66,
+                        "input_tokens": 50,
+                        "input": 40,
+                        "cached": 10,
+                        "output_tokens": 16,
+                    },
+                },
+            ],
+            [{"of": "session", "input": 40, "output": 16, "cache_read": 10}],
+        ),
+        (
+            [
+                {
+                    "type": "step_finish",
+                    "timestamp": 1,
+                    "sessionID": "ses_1",
+                    "part": {
+                        "type": "step-finish",
+                        "cost": 0.5,
+                        "tokens": {"input": 9, "output": 1, "reasoning": 0, "cache": {"read": 3}},
+                    },
+                }
+            ],
+            [{"input": 9, "output": 1, "cache_read": 3, "cost_usd": 0.5}],
+        ),
+    ],
+    ids=["codex exec", "gemini stream", "opencode run"],
+)
+def test_what_agents_print_of_a_run(
+    tmp_path: Path, records: list[Any], expected: list[dict[str, Any]]
+) -> None:
+    assert used(only(lines(tmp_path / "run.jsonl", *records))) == expected
+
+
 def test_of_spans_that_tell_of_the_same_answer_the_innermost_counts(tmp_path: Path) -> None:
     def span(own: str, parent: str, start: int, **attributes: Any) -> Any:
         about = {"trace_id": "t", "span_id": own}

@@ -7,6 +7,7 @@ from __future__ import annotations
 from loopguard_core.importers.base import array, obj, result_of, string, text_of, when
 from loopguard_core.importers.reading import whole
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Stream:
             yield from self._say("system_message", text, reason="error")
         elif isinstance(record.get("prompt"), str):
             self._prompt = record["prompt"]
-        elif kind not in ("", "turn.completed"):
+        elif kind == "turn.completed":
+            yield from self._counted(record.get("usage"))
+        elif kind:
             self._report.skip(kind, number)
 
     def finish(self) -> Iterator[Event]:
@@ -80,6 +83,11 @@ class Stream:
         self._turn += 1
         text, self._prompt = self._prompt, ""
         yield from self._say("user_message", text)
+
+    def _counted(self, usage: object) -> Iterator[Event]:
+        """What the thread has used up so far."""
+        yield from self._start()
+        yield from self._track.used_so_far(tokens(usage, inside=True), self._moment)
 
     def _call(self, own: str, tool: str, args: object) -> Iterator[Event]:
         yield from self._start()
@@ -134,6 +142,8 @@ class Stream:
             yield from self._ended(own, message)
         elif kind == "turn_aborted":
             yield from self._track.end_open("cancelled", self._moment)
+        elif kind == "token_count":
+            yield from self._counted(obj(message.get("info")).get("total_token_usage"))
         elif kind in ("error", "stream_error"):
             yield from self._say("system_message", string(message.get("message")), reason="error")
         elif kind == "session_configured" and not self._track.started:

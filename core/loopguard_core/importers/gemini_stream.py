@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.importers.base import obj, string, text_of, when
 from loopguard_core.importers.gemini_outcomes import outcome_of
 from loopguard_core.importers.track import Track
+from loopguard_core.importers.usage import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Stream:
             yield self._track.event("system_message", ts, text=text, reason="error")
         elif kind == "result":
             yield from self._track.end_open("pending")
+            yield from self._track.used_in_all(tokens(record.get("stats"), inside=True))
             yield self._track.event("session_end", ts, reason=string(record.get("status")))
         elif kind != "init":
             self._report.skip(kind, number)
