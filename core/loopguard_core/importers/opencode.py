@@ -130,16 +130,7 @@ def _message(track: Track, message: dict[str, Any], child: bool, report: Report)
             yield track.event("system_message", ts, text=string(part.get("text")))
         return
     for part in parts:
-        kind = string(part.get("type"))
-        if kind == "text" and part.get("text"):
-            yield track.event("assistant_text", ts, text=string(part["text"]))
-        elif kind == "tool":
-            yield from _tool(track, part, own, ts)
-        elif kind == "step-finish":
-            used = tokens(part.get("tokens"), inside=False, apart=True)
-            yield from track.usage({**used, **money(part.get("cost"))})
-        elif kind not in _QUIET:
-            report.skip(kind)
+        yield from _part(track, part, own, ts, report)
 
 
 def _part(
@@ -150,6 +141,9 @@ def _part(
         yield track.event("assistant_text", ts, text=string(part["text"]))
     elif kind == "tool":
         yield from _tool(track, part, message, ts)
+    elif kind == "step-finish":
+        used = tokens(part.get("tokens"), inside=False, apart=True)
+        yield from track.usage({**used, **money(part.get("cost"))})
     elif kind not in _QUIET:
         report.skip(kind)
 
@@ -207,7 +201,6 @@ def _tool(track: Track, part: dict[str, Any], message: str, ts: float | None) ->
 _QUIET = frozenset(
     {
         "step-start",
-        "step-finish",
         "reasoning",
         "snapshot",
         "patch",
