@@ -116,3 +116,29 @@ def test_copilot_prints_the_same_events_without_their_tree(tmp_path: Path) -> No
     assert (recording.format, recording.session) == ("copilot", "p-1")
     assert [outcome for _, _, outcome in calls(events)] == ["ok", "error"]
     assert not recording.report.unknown
+
+
+def test_what_pi_prints_is_read_from_the_ends_of_its_messages(tmp_path: Path) -> None:
+    asked = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "make"}}
+    messages: list[dict[str, object]] = [
+        {"role": "user", "content": "build it", "timestamp": 1_772_359_200_000},
+        {"role": "assistant", "content": [asked], "timestamp": 1_772_359_201_000},
+        {"role": "toolResult", "toolCallId": "c1", "content": [], "isError": True},
+    ]
+    records: list[dict[str, object]] = [
+        {"type": "session", "version": 3, "id": "pp-1", "timestamp": "2026-03-01", "cwd": "/app"},
+        {"type": "agent_start"},
+    ]
+    for message in messages:
+        records += [{"type": kind, "message": message} for kind in ("message_start", "message_end")]
+    records += [
+        {"type": "tool_execution_end", "toolCallId": "c1"},
+        {"type": "agent_end", "messages": messages},
+    ]
+    path = tmp_path / "printed.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    ((recording, events),) = opened(path)
+    assert (recording.format, recording.session) == ("pi", "pp-1")
+    assert calls(events) == [("bash", {"command": "make"}, "error")]
+    assert texts(events) == ["build it"]
+    assert not recording.report.unknown

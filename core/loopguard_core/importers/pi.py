@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from loopguard_core.importers.source import Source
 
 _QUIET = frozenset(
-    ["model_change", "thinking_level_change", "label", "session_info", "custom", "branch_summary"]
+    [
+        *("model_change", "thinking_level_change", "label", "session_info", "custom"),
+        "branch_summary",
+        # printed beside the messages
+        *("agent_start", "agent_end", "turn_start", "turn_end", "message_start", "message_update"),
+        *("tool_execution_start", "tool_execution_update", "tool_execution_end", "queue_update"),
+    ]
 )
 
 
@@ -34,7 +40,7 @@ class Pi(Importer):
             kind = record.get("type")
             if kind == "session" and "cwd" in record and "timestamp" in record:
                 sure = max(sure, 0.85)
-            elif kind == "message" and "role" in obj(record.get("message")):
+            elif kind in ("message", "message_end") and "role" in obj(record.get("message")):
                 sure = max(sure, 0.8)
         if not head.records and head.raw.startswith(b'{"type":"session"'):
             return 0.7
@@ -70,7 +76,7 @@ class _Reader:
         if self._track is None:
             yield from self._start({}, ts)
         assert self._track is not None
-        if kind == "message":
+        if kind in ("message", "message_end"):  # the latter in what ``pi --mode json`` prints
             message = obj(record.get("message"))
             yield from self._message(self._track, message, string(own), number, ts)
         elif kind == "compaction":
