@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from importing import opened
 from loopguard_core.config import Config
@@ -419,12 +421,26 @@ def test_a_recording_sums_what_the_repeats_used_up(late: bool) -> None:
 
 
 @pytest.mark.parametrize("policy", ["progress", "graded", "nous", "dsh"])
-def test_usage_changes_no_verdict(policy: str) -> None:
+@given(places=st.lists(st.tuples(st.integers(0, 20), st.floats(0, 1e6)), max_size=6))
+def test_usage_changes_no_verdict_wherever_it_stands(
+    policy: str, places: list[tuple[int, float]]
+) -> None:
     def said(events: list[Event]) -> list[Any]:
-        return [row.to_json() | {"at": 0} for row in judge(events, create(policy))]
+        recording = Recording(Guard(create(policy), mode="enforce"))
+        recording.append(events)
+        rows = [row.to_json() | {"at": 0} for row in judge(events, create(policy))]
+        return [rows, list(recording.tiers), recording.guard.counts() and len(recording)]
 
     without = [e for e in session(True) if e.type != "usage"]
-    assert said(session(True)) == said(session(False)) == said(without)
+    events = list(without)
+    for place, ts in places:
+        events.insert(place, Event("usage", "s", ts=ts, data={"input": 5, "message": "m1"}))
+    for number, event in enumerate(events, 1):
+        event.seq = number
+    found = said(events)
+    for number, event in enumerate(without, 1):
+        event.seq = number
+    assert found == said(without)
 
 
 def test_what_was_imported_with_its_usage_is_known_the_next_time(tmp_path: Path) -> None:
