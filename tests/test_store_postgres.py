@@ -270,12 +270,17 @@ def test_a_human_is_heard_before_the_next_look(url: str) -> None:
     agent.append(Event("request_opened", "s", data={"call": "c", "tier": "halt"}))
     before, wake.POLL = wake.POLL, 60.0
     try:
-        while agent.changed(0):
+        agent.append(Event("request_opened", "other", data={"call": "c", "tier": "halt"}))
+        while agent.changed(0) or agent.changed(0, session="s"):
             pass
         answer = {"request": "R1", "resolution": "approved"}
         threading.Timer(0.2, human.append, (Event("request_resolved", "s", data=answer),)).start()
         began = time.monotonic()
+        assert agent.changed(60, session="s")
+        assert agent.changed(0)
+        human.append(Event("halt", "other"))
         assert agent.changed(60)
+        assert agent.changed(0.2, session="s") is False
         assert time.monotonic() - began < 30
     finally:
         wake.POLL = before

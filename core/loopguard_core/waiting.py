@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 from loopguard_core.processes import started, user
 from loopguard_core.store.contract import StoreError, Taken
@@ -201,7 +202,7 @@ class Waiting:
             return
         if self._wake is None:
             self._wake = _Wake()
-        self._wake.pause(store.changed, seconds)
+        self._wake.pause(partial(store.changed, session=self._journal.session), seconds)
 
     def _look(self, ticket: Ticket) -> Answer | None:
         journal = self._journal

@@ -272,10 +272,11 @@ class Store:
         """One request by its id, or None."""
         raise NotImplementedError
 
-    def changed(self, timeout: float) -> bool:
+    def changed(self, timeout: float, *, session: str = "") -> bool:
         """Wait until anything may have been written since the last call, at most *timeout* seconds.
 
-        A hint only: look at the store after either answer.
+        With *session*, at least until somebody's word, or a request's, may have come to that session: an
+        engine may let others' calls pass. A hint only: look at the store after either answer.
         """
         raise NotImplementedError
 

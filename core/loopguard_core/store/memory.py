@@ -164,7 +164,7 @@ class MemoryStore(Store):
             self._check()
             return self._request(request) if request in self._requests else None
 
-    def changed(self, timeout: float) -> bool:
+    def changed(self, timeout: float, *, session: str = "") -> bool:
         me = get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._writes != self._seen.get(me), timeout)

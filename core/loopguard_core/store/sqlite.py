@@ -328,7 +328,7 @@ class SqliteStore(Store):
 
     # -- between processes -----------------------------------------------------------------------
 
-    def changed(self, timeout: float) -> bool:
+    def changed(self, timeout: float, *, session: str = "") -> bool:
         wake: Wake | None = getattr(self._wakes, "wake", None)
         if wake is None:
             from loopguard_core.store.wake import Wake  # only for who waits

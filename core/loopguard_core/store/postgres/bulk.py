@@ -6,7 +6,7 @@ from loopguard_core.store.contract import Stale, Taken
 from loopguard_core.store.postgres import statements as sql
 from loopguard_core.store.postgres.link import BULK, Lost
 from loopguard_core.store.postgres.tail import find_or_make
-from loopguard_core.store.postgres.writer import Collision
+from loopguard_core.store.postgres.writer import TOLD, Collision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ ON CONFLICT DO NOTHING"""
 _THERE = """
 SELECT call, type, seq FROM loopguard.event
 WHERE session = %s AND born = %s AND call = ANY(%s::text[])"""
-_HEARD = "SELECT pg_notify('loopguard', '')"
+_HEARD = "SELECT pg_notify('loopguard', left(s, 50)) FROM unnest(%s::text[]) AS s"
 
 
 def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | None) -> int:
@@ -45,7 +45,8 @@ def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | N
             for session, event, row in packed:
                 batch.add(session, event, row)
             batch.flush()
-            link.rows(_HEARD)
+            told = {session for session, event, _ in packed if event.type in TOLD}
+            link.rows(_HEARD, (list(told or {""}),))
             batch.complete = True
     except Lost:
         if not batch.stands():

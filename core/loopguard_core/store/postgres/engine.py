@@ -174,13 +174,13 @@ class PostgresStore(Store):
 
     # -- between processes -----------------------------------------------------------------------
 
-    def changed(self, timeout: float) -> bool:
+    def changed(self, timeout: float, *, session: str = "") -> bool:
         wake: Wake | None = getattr(self._wakes, "wake", None)
         if wake is None:
             from loopguard_core.store.postgres.wake import Wake  # only for who waits
 
             wake = self._wakes.wake = Wake(self._link)
-        return wake.wait(timeout)
+        return wake.wait(timeout, rows.narrow(session) if session else "")
 
     def beat(self, ts: float) -> None:
         pid = os.getpid()

@@ -35,6 +35,8 @@ READ = 5.0
 BULK = 60.0
 #: A connection takes as many questions and answers as this, where each may take a caller's patience.
 _ROUNDS = 4
+#: Sessions of which it is remembered how often they were spoken of.
+_TOLD = 5_000
 #: What the server is told: it gives up a statement that nobody waits for, and a client that fell asleep
 #: in a transaction.
 _SETTINGS = """
@@ -131,7 +133,7 @@ class Link:
         self.generation = 0
         self.connections = 0
         self.closed = False
-        self.notified = 0
+        self.told: dict[str, int] = {}
         self.listening = False
         self._opened = opened
         self._db: _Connection | None = None
@@ -291,7 +293,7 @@ class Link:
             raise failed(self.place, error) from None  # away, and not lost on the way
         self._pid = os.getpid()
         self.connections += 1
-        db.add_notify_handler(self._heard)
+        db.add_notify_handler(lambda notify: self._heard(notify.payload))
         self._cursor = (
             db.cursor()
         )  # one for all statements: making one costs as much as packing a row
@@ -317,8 +319,12 @@ class Link:
                 self.generation += 1
         return db
 
-    def _heard(self, _: object) -> None:
-        self.notified += 1
+    def _heard(self, payload: str) -> None:
+        """Count what was told of a session; the empty name counts all."""
+        if len(self.told) > _TOLD:
+            self.told = {"": self.told[""]}
+        for name in ("", payload) if payload else ("",):
+            self.told[name] = self.told.get(name, 0) + 1
 
     def open(self) -> None:
         """Connect now. Raises ``StoreError``."""
@@ -344,7 +350,7 @@ class Link:
             try:
                 db.pgconn.consume_input()
                 while notify := db.pgconn.notifies():
-                    self._heard(notify)
+                    self._heard(notify.extra.decode("utf-8", "replace"))
             except psycopg.Error:
                 db.close()
 

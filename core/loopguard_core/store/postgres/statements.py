@@ -31,7 +31,7 @@ ON CONFLICT DO NOTHING"""
     if told:
         kept = f"{payload}, " if large else ""
         return f"""WITH {kept}written AS ({insert} RETURNING session)
-SELECT pg_notify('loopguard', left(session, 200)) FROM written"""
+SELECT pg_notify('loopguard', left(session, 50)) FROM written"""
     return f"WITH {payload} {insert}" if large else insert
 
 

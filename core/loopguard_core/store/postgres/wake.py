@@ -18,66 +18,78 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.store.postgres.link import Link
 
-#: Seconds between two looks.
+#: Seconds between two looks; and where only what is told counts, between two looks at what was told.
 POLL = 0.1
+QUIET = 0.25
+#: Characters of a session's name that are told.
+_TOLD = 50
 
 
 class Wake:
     """Tells when anything may have changed. For one thread."""
 
-    __slots__ = ("_connections", "_link", "_looked", "_notified", "_owed", "_pid", "_seen")
+    __slots__ = ("_heard", "_link", "_owed", "_pid", "_seen")
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._heard: dict[str, tuple[int, int]] = {}
         self._seen = -1
         self._owed = False
-        self._notified = 0
-        self._connections = 0
-        self._looked = 0.0
         self._pid = 0
 
-    def wait(self, timeout: float) -> bool:
-        """True as soon as anything may have changed since the last call, False after *timeout*."""
+    def wait(self, timeout: float, session: str) -> bool:
+        """True as soon as anything may have changed since the last call, False after *timeout*.
+
+        With *session* only what the server tells of it counts, and nothing is looked at.
+        """
         until = monotonic() + timeout
         if self._pid != os.getpid():
             self._pid, self._seen = os.getpid(), -1
+        told = session[:_TOLD]
         while True:
             try:
-                if self._moved():
+                if self._spoken_of(told) | (not session and self._moved()):
                     return True
             except StoreError:
                 return True  # whoever reads now is told what is wrong
             left = until - monotonic()
             if left <= 0:
                 return False
-            self._hinted(min(left, POLL))
+            self._hinted(min(left, QUIET if session else POLL), told)
 
-    def _moved(self) -> bool:
+    def _spoken_of(self, told: str) -> bool:
+        """Whether the server has told something, or the connection is another one, since the last time."""
         link = self._link
         link.listen()
         link.hear()
-        told = link.notified != self._notified or link.connections != self._connections
-        self._notified, self._connections = link.notified, link.connections
-        now = int(link.rows(sql.VERSION)[0][0])
+        now = link.told.get(told, 0), link.connections
+        before = self._heard.get(told)
+        self._heard[told] = now
+        return now != before
+
+    def _moved(self) -> bool:
+        """Whether something was appended since the last time, as the number that every append draws says."""
+        now = int(self._link.rows(sql.VERSION)[0][0])
         moved = now != self._seen
         owed, self._owed = self._owed, moved and self._seen >= 0
         self._seen = now
-        return told or moved or owed
+        return moved or owed
 
-    def _hinted(self, seconds: float) -> None:
+    def _hinted(self, seconds: float, told: str) -> None:
         """Wait until the server says something, at most *seconds*, without holding the connection."""
-        socket = self._link.socket()
+        link = self._link
+        socket = link.socket()
         if socket < 0:
             sleep(seconds)
             return
         poll = select.poll()
         poll.register(socket, select.POLLIN)
         until = monotonic() + seconds
-        heard = self._notified
+        heard = link.told.get(told, 0)
         while (left := until - monotonic()) > 0:
             if not poll.poll(left * 1000):
                 return
-            self._link.hear()  # or it was an answer to another thread
-            if self._link.notified != heard or self._link.socket() != socket:
+            link.hear()  # or it was an answer to another thread
+            if link.told.get(told, 0) != heard or link.socket() != socket:
                 return
             sleep(0.0005)
