@@ -93,12 +93,12 @@ def test_a_log_that_was_written_back_counts_as_short_once_it_is_overwritten(plac
     assert not log.exceeds(path, 100_000_000)
     size = log_of(place).stat().st_size
     with sqlite3.connect(place, isolation_level=None) as db:
-        log.write_back(db, path, cut=False)
+        log.write_back(db, path, 0, cut=False)
     store.append(Event("note", "s"))
     assert not log.exceeds(path, 100_000)
     assert log_of(place).stat().st_size == size, "the place is kept, to be overwritten"
     with sqlite3.connect(place, isolation_level=None) as db:
-        log.write_back(db, path, cut=True)
+        log.write_back(db, path, 0, cut=True)
     assert log_of(place).stat().st_size == 0
     assert [e.seq for e in store.read("s")] == list(range(1, 33))
     store.close()

@@ -296,7 +296,7 @@ class Link:
                 if not self.read_only and log.exceeds(self.path, size):
                     self._fresh()
                     if self._db is not None and not self._db.in_transaction:
-                        log.write_back(self._db, self.path, cut=cut)
+                        log.write_back(self._db, self.path, size, cut=cut)
             except (sqlite3.Error, OSError, StoreError):
                 pass  # somebody is in the way: later
 

@@ -1,9 +1,10 @@
 """The write-ahead log of a SQLite store: how much of it is in use, and writing it back into the file.
 
 SQLite's own checkpoints run beside writers, so under steady writing they never come to the end of the log,
-and it grows for ever. Here most of it is written back beside the writers, with all the waiting for the disk;
-then the rest, for a moment without them. The next one begins the log anew in the same place: to
-overwrite costs an append less than to lengthen a file that was cut.
+and it grows for ever. Here writers are kept out meanwhile. That also keeps clear of a fault of most
+versions, where a checkpoint beside a writer that begins the log anew may damage the file
+(https://sqlite.org/wal.html#walresetbug). Then the log begins anew in the same place: to overwrite costs an
+append less than to lengthen a file that was cut.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.store.driver import sqlite3
 
-#: Milliseconds that the last part waits for writers and readers to step aside.
+#: Milliseconds that it waits for writers and readers to step aside.
 _STEP_ASIDE = 150
 # https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a header of 32 bytes, then frames, each a
 # header of 24 and a page. A frame is in use if it has the two salts of the log's header.
@@ -37,21 +38,19 @@ def exceeds(store: str, size: int) -> bool:
         os.close(log)  # SQLite keeps no lock on this file that this could drop
 
 
-def write_back(db: sqlite3.Connection, store: str, *, cut: bool) -> None:
-    """Write the log back, if nobody else is at it; *cut*: and leave an empty file.
+def write_back(db: sqlite3.Connection, store: str, size: int, *, cut: bool) -> None:
+    """Write the log back if it exceeds *size* and nobody is in the way; *cut*: and leave an empty file.
 
     Raises ``sqlite3.Error``.
     """
-    busy, _, _ = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    if busy:
-        return
     from loopguard_core.store.queueing import Line
 
     line = Line(store)
     db.execute(f"PRAGMA busy_timeout = {_STEP_ASIDE}")
     try:
         line.wait()  # at the head of the line there are fewer to step aside
-        db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if cut else 'RESTART'})").fetchall()
+        if exceeds(store, size):  # nobody else did it meanwhile
+            db.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if cut else 'RESTART'})").fetchall()
     finally:
         db.execute("PRAGMA busy_timeout = 0")
         line.leave()
