@@ -49,3 +49,12 @@ def test_bookmarks(snap_compare: Compare, size: tuple[int, int], theme: str) -> 
     made = app(theme)
     made.notify = lambda *_, **__: None
     assert snap_compare(made, terminal_size=size, run_before=keys)
+
+
+@sized
+@themed
+def test_sizes_of_ones_own(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    keys = after(*["greater_than_sign"] * 2, *["left_curly_bracket"] * 2)
+    made = app(theme)
+    made.notify = lambda *_, **__: None
+    assert snap_compare(made, terminal_size=size, run_before=keys)

@@ -157,9 +157,9 @@ def _other(verdict: Verdict | None, width: int) -> Content:
 
 #: Key, name, and what it will do in few words and in more.
 KEYS = (
-    ("a", "approve", "run once, then ask again", "it runs once and leaves no mark: the next identical call is asked about again"),
+    ("a", "approve", "run once and ask again", "it runs once and leaves no mark: the next identical call is asked about again"),
     ("d", "deny", "refuse, with a note", "it is refused; your note becomes its result; asked again, it is refused at once"),
-    ("o", "override…", "let the next 3 (or N) run", "these arguments, this tool or everything: for N calls, minutes, or until the result changes"),
+    ("o", "override…", "let the next N run", "these arguments, this tool or everything: for N calls, minutes, or until the result changes"),
     ("m", "modify…", "change the arguments", "change the arguments, then it runs; the model is told"),
     ("r", "reset", "count afresh; it runs", "its count starts afresh, and the call runs"),
     ("x", "halt…", "stop the agent", "refuse this and every further call of the turn or the session"),

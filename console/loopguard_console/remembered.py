@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from loopguard_console.layout import Layout
+
 NOTES = 20  # notes kept for each project
 BOOKMARKS = 500  # kept for each session
 BOOKMARKED = 200  # sessions whose bookmarks are kept
@@ -42,6 +44,17 @@ class Remembered:
     def table(self, name: str) -> object:
         """A table that the person wrote into the file by hand, such as the keys."""
         return self._data.get(name)
+
+    @property
+    def layout(self) -> Layout:
+        """The sizes of the panes as the person set them."""
+        return Layout.read(self._data.get("layout"))
+
+    def keep_layout(self, layout: Layout, *, write: bool = True) -> None:
+        """Keep the sizes of the panes; without *write* until the console ends only."""
+        self._data["layout"] = {name: size for name, size in layout._asdict().items() if size}
+        if write:
+            self._write()
 
     # -- sessions ----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from loopguard_console.screens.looking import Looking
 from loopguard_console.screens.managing import Managing
 from loopguard_console.screens.marking import Marking
 from loopguard_console.screens.searching import Searching
+from loopguard_console.screens.sizing import Sizing
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
 from loopguard_console.widgets.inbox import InboxList, left_of
@@ -28,6 +29,7 @@ from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.keys import KeyBar
 from loopguard_console.widgets.pane import Pane
 from loopguard_console.widgets.sessions import SessionList
+from loopguard_console.widgets.side import Side
 from loopguard_console.widgets.status import StatusBar
 from loopguard_console.widgets.transport import Transport
 from loopguard_console.widgets.virtual import VirtualList
@@ -58,7 +60,7 @@ DETAILS_AT_LAST = 0.3
 DETAILS_EVERY = 0.5
 
 
-class MainScreen(Looking, Searching, Marking, Debugging, Managing):
+class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
     """The chain of one session with everything about it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]
@@ -80,7 +82,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing):
         yield Transport(id="transport")
         yield Pane(id="welcome")
         with Horizontal(id="body"):
-            with Vertical(id="left"):
+            with Side(id="left"):
                 yield Pane(id="sessions-title", classes="title")
                 yield SessionList(id="sessions")
                 yield Pane("WAITING", classes="title", id="inbox-title")
@@ -91,7 +93,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing):
                 yield WindowPane(id="window")
                 yield CounterPane(id="counters")
                 yield TimelinePane(id="timeline")
-            with Vertical(id="right"):
+            with Side(id="right"):
                 yield Inspector(id="inspector")
         yield KeyBar(id="keys")
 
@@ -101,10 +103,10 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing):
         for name in ("#inbox-title", "#inbox"):
             self.query_one(name).display = live
         self.set_interval(1.0, self._second)
-        self.call_after_refresh(self.redraw)
+        self.lay_out()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self.redraw)
+        self.lay_out()
 
     # -- what is selected --------------------------------------------------------------------------
 
