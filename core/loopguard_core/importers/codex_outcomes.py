@@ -22,6 +22,8 @@ _REJECTED = re.compile(
     r"(?:Wall time:? [^\n]*\n)?aborted by user"
     r"|(?:exec(?:_command| command)?|patch|tool call|command) (?:was )?(?:rejected|denied) by (?:the )?user|rejected by user|user rejected"
 )
+_HOOK = " blocked by PreToolUse hook: "
+_HEADING = 80
 _BLOCKED = re.compile(r"[\w ]{1,40} blocked by PreToolUse hook: (.*?)(?:\. Command: .*)?\Z", re.S)
 _HOST = re.compile(
     r"^(?:Chunk ID: .*\n|Wall time:? .*\n|Original token count: .*\n)"
@@ -36,7 +38,7 @@ _SCRIPT_HOST = re.compile(r'"(?:chunk_id|wall_time_seconds)": ?("[^"\n]*"|[\d.e-
 
 def judge(text: str) -> tuple[str, dict[str, Any]]:
     """What the text of a result says of its outcome (empty: nothing), and what else it carries."""
-    if blocked := _BLOCKED.match(text):
+    if _HOOK in text[:_HEADING] and (blocked := _BLOCKED.match(text)):
         return "blocked", {"verdict": foreign("block", blocked[1], "hook")}
     more: dict[str, Any] = {}
     start, end = _preamble(text)

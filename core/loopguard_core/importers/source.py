@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from hashlib import blake2b
 from pathlib import Path
@@ -15,10 +14,11 @@ from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
 from loopguard_core.importers.folder import Joined, event_files
 from loopguard_core.importers.head import Head, documents_in, first_records, lines_by_name
+from loopguard_core.importers.reading import parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import IO, Any
 
 _HEAD_LINES = 20
@@ -109,7 +109,7 @@ class Source:
             yield from enumerate(self._documents, 1)
             return
         number = 0
-        parse = _parser()
+        parse = parser()
         for line in self._all_lines(report):
             number += 1
             report.lines = number
@@ -243,12 +243,3 @@ class Source:
 
 
 _NOTHING = object()
-
-
-def _parser() -> Callable[[bytes], Any]:
-    """The quickest parser that there is. It may refuse more than ``json`` does; then that is asked."""
-    try:
-        from msgspec.json import Decoder
-    except ImportError:
-        return json.loads
-    return Decoder().decode
