@@ -23,7 +23,7 @@ from loopguard_core.calls import Events
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.replay import Recording
-from loopguard_core.store.contract import Request, Session
+from loopguard_core.store.contract import Machine, Request, Session
 
 OPEN_VIEWS = 8  # chains kept in memory besides the one on the screen
 
@@ -50,6 +50,7 @@ class Desk:
         self.waiting: list[Request] = []
         self.views: dict[str, View] = {}
         self.error = ""
+        self.behind: tuple[Machine, ...] = ()
         self.filter = ""
         self.order = WAITING if live else RECORDED
         self._rolled: dict[str, Rolled] | None = None
@@ -71,6 +72,7 @@ class Desk:
         if batch.error:
             return
         self.loaded = True
+        self.behind = batch.behind
         if self.sessions != list(batch.sessions):
             self.sessions = list(batch.sessions)
             self._known = {s.session: s for s in self.sessions}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from loopguard_console.liveness import liveness
 from loopguard_core import inbox
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Request, Session, Store, StoreError
+from loopguard_core.store.contract import Machine, Request, Session, Store, StoreError
 
 TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
@@ -29,6 +29,8 @@ CHUNK = 500  # events of one session in a batch
 class Batch:
     """What changed since the batch before. ``state``: session -> live, quiet, lost or ended.
 
+    ``behind``: the machines where events waited for the store when they were last in touch.
+
     ``events`` has at most ``CHUNK`` events a session; ``more`` says that there are more to come.
     """
 
@@ -39,6 +41,7 @@ class Batch:
     events: dict[str, tuple[Event, ...]] = field(default_factory=dict)
     more: bool = False
     error: str = ""
+    behind: tuple[Machine, ...] = ()
 
 
 def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
@@ -84,6 +87,8 @@ class Feed(threading.Thread):
         self._rest = LISTED
         self._sessions: tuple[Session, ...] = ()
         self._state: dict[str, str] = {}
+        self._behind: tuple[Machine, ...] = ()
+        self._counted = float("-inf")
 
     # -- from the screen ---------------------------------------------------------------------------
 
@@ -150,6 +155,9 @@ class Feed(threading.Thread):
             self._state = {s.session: liveness(s, now, self._host) for s in found}
             self._listed = time.monotonic()
             self._rest = max(LISTED, SHARE * (self._listed - begun))
+        if not self._only and begun - self._counted >= BEAT:
+            self._behind = tuple(m for m in store.machines(self._sessions) if m.behind)
+            self._counted = begun
         waiting = () if self._only else tuple(inbox.waiting(store, now))
         with self._lock:
             wanted = dict(self._wanted)
@@ -164,7 +172,7 @@ class Feed(threading.Thread):
             for session, batch in events.items():
                 if self._wanted.get(session) == wanted[session]:
                     self._wanted[session] = batch[-1].seq
-        return Batch(now, self._sessions, self._state, waiting, events, more)
+        return Batch(now, self._sessions, self._state, waiting, events, more, behind=self._behind)
 
     def _send(self, batch: Batch) -> None:
         self._taken.wait()

@@ -21,6 +21,7 @@ from loopguard_console.output import remark
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.retention import Retention
+from loopguard_console.sending import Sender
 from loopguard_console.stores import settings
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
@@ -29,6 +30,7 @@ from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of
+from loopguard_core.store.urls import is_url
 
 #: Events of a recording that are read before the first picture.
 AT_ONCE = 1_000
@@ -146,9 +148,13 @@ def run_live(store_path: str | None = None) -> None:
     retention = Retention(app.source, settings())
     if retention.wanted and app.decider is not None:
         retention.start()
+    sender = Sender(app.source)
+    if is_url(app.source):
+        sender.start()
     try:
         _run(app)
     finally:
+        sender.stop()
         if report := retention.leave():
             remark(report)
 

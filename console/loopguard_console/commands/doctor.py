@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from loopguard_console.doctor import disk
+from loopguard_console.doctor import disk, machines
 from loopguard_console.doctor import store as store_area
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.hooks import hooks
@@ -88,6 +88,7 @@ def _findings(place: str, named_store: str) -> Iterator[Finding]:
         )
     yield from store_area.examine(place)
     yield from disk.examine(place)
+    yield from machines.examine(place)
     yield from hooks("" if has_secret(place) else named_store)
 
 

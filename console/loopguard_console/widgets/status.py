@@ -57,10 +57,21 @@ class StatusBar(Pane):
             parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
         return parts
 
+    def _behind(self, desk: Desk) -> list[tuple[str, str]]:
+        """Machines whose events have not all arrived: what is shown of their sessions is not the latest."""
+        if not desk.behind:
+            return []
+        worst = max(desk.behind, key=lambda machine: machine.behind)
+        what = f"{safe(worst.host, 20)} is {size(worst.behind)} events behind"
+        if len(desk.behind) > 1:
+            what = f"{len(desk.behind)} machines behind, {what}"
+        return [(f" {what} ", "$text-warning"), (" ", "")]
+
     def _store(self, desk: Desk, muted: bool, width: int) -> list[tuple[str, str]]:
         if desk.error:
             return [(" store fails ", "bold reverse $text-error")]
         parts = [("muted ", "$text-warning")] if muted else []
+        parts = [*self._behind(desk), *parts]
         if width >= 100:
             parts.append(("store ok ", "$dim"))
         if width >= 60:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from loopguard_core.events import Event
 
@@ -162,8 +162,8 @@ def whose(of: Session | Request) -> str:
 class Machine:
     """What the store knows of one host. ``heard``: the latest it was in touch, in seconds since the epoch.
 
-    ``running``: its sessions that have not ended. ``behind``: events that waited there when it was last
-    heard of them (at ``told``, None where it never said).
+    ``running``: its sessions that have not ended. ``behind``: the events that waited there when it last
+    told (at ``told``, None where it never had to).
     """
 
     __slots__ = ("behind", "heard", "host", "running", "told")
@@ -294,14 +294,22 @@ class Store:
         A store in a file has one machine, which has nothing to tell.
         """
 
-    def machines(self) -> list[Machine]:
-        """The hosts whose agents write here, by name."""
+    def machines(self, sessions: Iterable[Session] | None = None) -> list[Machine]:
+        """The hosts whose agents write here, by name. *sessions*: all of them, where they are at hand."""
         found: dict[str, Machine] = {}
-        for session in self.sessions():
+        for session in self.sessions() if sessions is None else sessions:
             one = found.setdefault(session.host, Machine(session.host))
             one.running += not session.ended
             one.heard = max(one.heard or 0.0, session.last_ts or 0.0) or None
+        for host, behind, ts in self._told():
+            one = found.setdefault(host, Machine(host))
+            one.behind, one.told = behind, ts
+            one.heard = max(one.heard or 0.0, ts)
         return [found[host] for host in sorted(found) if host]
+
+    def _told(self) -> Iterable[tuple[str, int, float]]:
+        """What each host said last of what waits there: host, events, when."""
+        return ()
 
     def forget(self, session: str) -> int:
         """Remove *session* with everything that belongs to it alone; how many events that were."""

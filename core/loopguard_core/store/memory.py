@@ -42,6 +42,7 @@ class MemoryStore(Store):
         self._numbers: dict[str, int] = {}
         self._last_request = 0
         self._beaten: float | None = None
+        self._machines: dict[str, tuple[int, float]] = {}
         self._writes = 0
         self._seen: dict[int, int] = {}
         self._closed = False
@@ -182,6 +183,12 @@ class MemoryStore(Store):
             self._check()
             fresh = self._beaten is not None and self._beaten > now - ATTACHED_SECONDS
             return [os.getpid()] if fresh else []
+
+    def machine(self, behind: int, ts: float) -> None:
+        self._machines[os.uname().nodename] = (behind, ts)
+
+    def _told(self) -> list[tuple[str, int, float]]:
+        return [(host, behind, ts) for host, (behind, ts) in self._machines.items()]
 
     def forget(self, session: str) -> int:
         with self._changed:

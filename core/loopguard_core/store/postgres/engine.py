@@ -196,6 +196,12 @@ class PostgresStore(Store):
         )
         return [pid for where, pid, since in found if where != host or alive(pid, since)]
 
+    def machine(self, behind: int, ts: float) -> None:
+        self._link.write(sql.MACHINE, (_host(), behind, float(ts)))
+
+    def _told(self) -> list[tuple[str, int, float]]:
+        return [(host, int(n), float(ts)) for host, n, ts in self._link.rows(sql.MACHINES)]
+
     # -- keeping house ---------------------------------------------------------------------------
 
     def forget(self, session: str) -> int:

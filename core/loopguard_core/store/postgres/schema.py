@@ -182,7 +182,18 @@ LEFT JOIN loopguard.event AS c ON c.session = o.session AND c.born = o.born
   AND c.call = r.call AND c.type = 'call_start';
 """
 
+_MACHINES = """
+CREATE TABLE loopguard.machine (
+  host text PRIMARY KEY,
+  behind bigint NOT NULL,
+  ts double precision NOT NULL
+);
+"""
+
 #: The steps in order; a store's version is the number of those it has seen.
-STEPS: tuple[tuple[str, str], ...] = (("the first tables", _TABLES + _VIEWS),)
+STEPS: tuple[tuple[str, str], ...] = (
+    ("the first tables", _TABLES + _VIEWS),
+    ("how far each machine is behind", _MACHINES),
+)
 #: The schema that this version writes.
 VERSION = len(STEPS)

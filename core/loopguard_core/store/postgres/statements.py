@@ -185,4 +185,9 @@ ATTACHED = """
 SELECT host, pid, started FROM loopguard.console
 WHERE CASE WHEN host = %s THEN ts > %s
   ELSE heard > clock_timestamp() - make_interval(secs => %s::double precision) END ORDER BY host, pid"""
+# host, events that wait there, ts
+MACHINE = """
+INSERT INTO loopguard.machine (host, behind, ts) VALUES (%s, %s, %s)
+ON CONFLICT (host) DO UPDATE SET behind = excluded.behind, ts = excluded.ts"""
+MACHINES = "SELECT host, behind, ts FROM loopguard.machine"
 VERSION = "SELECT last_value + is_called::integer FROM loopguard.event_at"

@@ -1,0 +1,151 @@
+"""Which machines are behind: told by the machine, shown by doctor and console, and mended by a console."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import postgres
+from commands import until
+from loopguard_console.desk import Desk
+from loopguard_console.doctor import machines
+from loopguard_console.feed import Batch
+from loopguard_console.guards import guard_of
+from loopguard_console.sending import Sender
+from loopguard_console.widgets.status import StatusBar
+from loopguard_core.calls import ListEvents
+from loopguard_core.config import Config
+from loopguard_core.events import Event
+from loopguard_core.live import LiveSession
+from loopguard_core.returning import drain_all
+from loopguard_core.store.contract import Machine, Store, StoreError
+from loopguard_core.store.door import open_store
+from loopguard_core.store.memory import MemoryStore
+from loopguard_core.store.spool import Spool, open_spool
+from sessions import call
+from wire import Wire
+
+HERE = os.uname().nodename
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "postgres":
+        if postgres.missing():
+            pytest.skip(postgres.missing())
+        made: Store = open_store(postgres.emptied())
+    else:
+        made = MemoryStore()
+    yield made
+    made.close()
+
+
+def test_the_store_knows_its_machines_by_their_sessions_and_by_what_they_say(store: Store) -> None:
+    assert store.machines() == []
+    for n, host in enumerate(("web-1", "web-1", "web-2")):
+        store.append(Event("session_start", f"s{n}", ts=10.0 + n, data={"host": host}))
+    store.append(Event("session_end", "s1", ts=20.0))
+    found = store.machines()
+    assert [(m.host, m.running, m.heard, m.behind) for m in found] == [
+        ("web-1", 1, 20.0, 0),
+        ("web-2", 1, 12.0, 0),
+    ]
+    store.machine(7, 30.0)
+    mine = next(m for m in store.machines() if m.host == HERE)
+    assert (mine.running, mine.heard, mine.behind, mine.told) == (0, 30.0, 7, 30.0)
+    store.machine(0, 31.0)
+    assert next(m for m in store.machines(store.sessions()) if m.host == HERE).behind == 0
+
+
+def test_while_it_sends_a_machine_says_how_much_is_still_to_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
+    told: list[int] = []
+    tell = server.machine
+    monkeypatch.setattr(server, "machine", lambda n, ts: (told.append(n), tell(n, ts)))
+    for session, events in (("a", 3), ("b", 5)):
+        for n in range(events):
+            spool.append(Event("note", session, ts=float(n), data={"spooled": 0}))
+    assert drain_all(spool, server) == 8
+    assert told == [8, 5, 0]
+    assert drain_all(spool, server) == 0 and told == [8, 5, 0]
+
+
+def test_nobodys_word_is_sent_from_a_spool(tmp_path: Path) -> None:
+    """Whoever could write the file could otherwise have it sent by somebody who may decide."""
+    spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
+    server.append(Event("session_start", "s", ts=1.0))
+    said = [
+        Event("request_opened", "s", data={"call": "c1", "tier": "block", "request": "RX"}),
+        Event("request_resolved", "s", data={"request": "RX", "resolution": "approved"}),
+        Event("grant", "s", data={"grant": "G1", "scope": "session"}),
+        *(Event(kind, "s") for kind in ("halt", "resume", "reset")),
+        Event("note", "s", data={"text": "kept"}),
+    ]
+    for n, event in enumerate(said):
+        event.ts = 2.0 + n
+        spool.append(event)
+    drain_all(spool, server)
+    assert [e.type for e in server.read("s")] == ["session_start", "request_opened", "note"]
+    assert spool.backlog() == {}
+
+
+@postgres.needs
+def test_what_a_dead_agent_left_is_seen_and_sent_by_a_console_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    url = postgres.emptied()
+    with Wire(int(postgres.server().port)) as wire:
+        place = url.replace(f":{postgres.server().port}/", f":{wire.port}/")
+        config = Config({"policy": "graded", "store": place})
+        live = LiveSession(config, "s", agent="a", attach=True, say=lambda line: None)
+        wire.refuse()
+        call(live, args={"q": 1})
+        live._journal.close()
+        found = machines.examine(place)
+        assert [f.what for f in found] == ["3 events of 1 session wait on this machine"]
+        sender = Sender(place, every=0.02)
+        with pytest.raises(StoreError):
+            sender.send()
+        sender.start()
+        wire.mend()
+        until(lambda: open_store(url).last("s") == 4, "what was left")
+        sender.stop()
+        sender.join(20)
+        spool = open_spool(place, create=False)
+        assert spool is not None and spool.backlog() == {}
+        said = [f.what for f in machines.examine(place)]
+        assert len(said) == 1 and said[0].startswith(f"{HERE}: 1 session, heard ")
+
+
+def test_doctor_says_which_machine_is_behind_and_which_is_silent() -> None:
+    one = Machine("web-1")
+    one.running, one.heard, one.behind, one.told = 2, 990.0, 120, 980.0
+    found = machines._of(one, 1_000.0)
+    assert (found.state, found.what) == (
+        "note",
+        "web-1: 2 sessions, heard 10s ago; 120 events waited there 20s ago",
+    )
+    one.behind, one.heard = 0, 0.0
+    assert machines._of(one, 1_000.0).state == "note"
+    one.running = 0
+    assert machines._of(one, 1_000.0).state == "ok"
+    assert machines.examine("/some/file.db") == []
+
+
+def test_the_console_says_which_machine_is_behind() -> None:
+    desk = Desk(live=True, guard_of=guard_of, events_of=lambda session: ListEvents())
+    one, two = Machine("web-1\x1b[31m"), Machine("web-2")
+    one.behind, two.behind = 1_200, 3
+    desk.take(Batch(time.time(), behind=(one, two)))
+    text = "".join(part for part, _ in StatusBar()._behind(desk))
+    assert "2 machines behind, web-1" in text and "1.2k events behind" in text
+    assert "\x1b" not in text
+    desk.take(Batch(time.time()))
+    assert StatusBar()._behind(desk) == []
