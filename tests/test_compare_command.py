@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from commands import command
+from loopguard_console.deciding import Decider
 from loopguard_console.whatif import answers
-from loopguard_core.events import decode
+from loopguard_core.comparing import compare
+from loopguard_core.events import Event, decode
+from loopguard_core.labels import STUCK
 from loopguard_core.policies import registry
+from loopguard_core.store.door import open_store
 from loopguard_core.traits import TraitTable
 
 SAMPLES = Path(__file__).parents[1] / "sample_sessions"
@@ -103,7 +107,7 @@ def labelled(tmp_path: Path) -> str:
     calls = [{**call({"q": "x"}, "same"), "call": f"c{n}", "session": "s"} for n in range(1, 7)]
     alone = {**call({"q": "y"}, "new"), "call": "c7", "session": "s"}
     labels = [
-        {"type": "label", "session": "s", "call": c, "text": text}
+        {"type": "label", "session": "s", "on": c, "text": text}
         for c, text in (
             ("c2", "stuck"),
             ("c2", "was fine"),  # the last word counts
@@ -160,6 +164,23 @@ def test_people_get_a_second_table_where_calls_are_labelled(tmp_path: Path) -> N
     assert graded[-8:] == ["graded", "3", "3", "0", "0", "1", "0", "1"]
     assert detector == ["repeated_tool_calls", "2", "0", "0", "1"]
     assert nous == ["nous", "3", "0", "2", "1", "1", "0", "0"]
+
+
+def test_a_label_that_the_console_kept_is_counted(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    store.append(Event("session_start", "s", ts=1.0))
+    for number in range(3):
+        about = {"call": f"c{number}", "tool": "t", "args": {}, "message": f"m{number}"}
+        store.append(Event("call_start", "s", ts=2.0, data=about))
+        ended = {"call": f"c{number}", "outcome": "ok", "result": "same"}
+        store.append(Event("call_end", "s", ts=3.0, data=ended))
+    Decider(store).remark("s", "label", "c2", STUCK)
+    (graded,) = compare([("s", store.read("s"))], {"graded": registry.create("graded")})
+    assert graded.labels is not None and graded.labels.counts["stuck_stopped"] == 1
+    out = tmp_path / "s.jsonl"
+    assert command(tmp_path / "events.db", "export", "s", "--out", str(out)).code == 0
+    (row,) = command(None, "compare", str(out), "--policies", "graded", "--json").objects
+    assert row["labels"]["stuck_stopped"] == 1
 
 
 def test_what_if_says_it_in_words(tmp_path: Path) -> None:

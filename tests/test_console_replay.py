@@ -37,7 +37,7 @@ def labelled() -> list[Event]:
     for number, event in enumerate(calls):
         event.data["call"] = f"c{number}"
     words = {"c0": "stuck", "c6": "was fine", "c7": "stuck"}
-    labels = [Event("label", data={"call": c, "text": text}) for c, text in words.items()]
+    labels = [Event("label", data={"on": c, "text": text}) for c, text in words.items()]
     return [*loop()[:2], *calls, *labels]
 
 

@@ -22,7 +22,7 @@ _KEYS = ("stuck_stopped", "stuck_warned", "fine_stopped", "fine_warned")
 def labels_of(events: Iterable[Event]) -> dict[str, str]:
     """The last label of each labelled call, by ``session/call``."""
     said = {
-        f"{event.session}/{event.text('call')}": event.text("text").strip().lower()
+        f"{event.session}/{event.text('on')}": event.text("text").strip().lower()
         for _, event in expand(event for event in events if event.type == "label")
     }
     return {call: text for call, text in said.items() if text in (STUCK, FINE)}
