@@ -55,10 +55,8 @@ def call(tool: str, args: object = None, **more: object) -> Event:
     return Event("call", data={"tool": tool, "args": args, "result": "r", **more})
 
 
-def record(events: list[Event], spacing: int | None = None) -> Recording:
+def record(events: list[Event]) -> Recording:
     recording = Recording(Guard(Ladder(), mode="observe"))
-    if spacing is not None:
-        recording._spacing = spacing
     recording.append(event for _, event in expand(events))
     return recording
 
@@ -76,7 +74,7 @@ steps = st.lists(
 def test_the_guard_at_a_step_is_the_guard_that_was_there(
     events: list[Event], jumps: list[int]
 ) -> None:
-    whole = record(events, spacing=7)
+    whole = record(events)
     plain = [event for _, event in expand(events)]
     for index in (min(jump, len(whole) - 1) for jump in jumps):
         seq = whole.seq_at(index)

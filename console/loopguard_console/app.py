@@ -22,12 +22,12 @@ from textual.screen import Screen
 
 from loopguard_console.actions import BY_ID, actions_of, bindings, key_map
 from loopguard_console.bell import Bell
-from loopguard_console.collecting import Collecting
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
 from loopguard_console.notifying import Desktop, about, osc9
+from loopguard_console.pauses import Pauses
 from loopguard_console.places import Bookmarks
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
@@ -42,7 +42,9 @@ from loopguard_core.store.contract import Request, Store
 
 #: Seconds between two pictures of what arrives, and events read between two keys.
 DRAW_EVERY = 0.25
-PIECE = 400
+PIECE = 100
+#: Seconds after a key in which nothing that was read is taken in: its picture comes first.
+KEYS_FIRST = 0.02
 
 
 class Arrived(Message):
@@ -102,9 +104,9 @@ class ConsoleApp(App[None]):
         self._drawing = False
         self._drawn = 0.0
         self._loading = False
-        self._opened = 0.0
+        self._opened = self._keyed = 0.0
         self._bell = Bell(self.TITLE)
-        self._collecting = Collecting()
+        self._pauses = Pauses()
         self._wanted: set[str] = set()
 
     # -- life --------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ class ConsoleApp(App[None]):
         return own_variables(theme is None or theme.dark)
 
     def on_mount(self) -> None:
-        self._collecting.begin()
+        self._pauses.begin()
         self.set_keymap(key_map(self.remembered.table("keys")))
         for theme in THEMES:
             self.register_theme(theme)
@@ -130,7 +132,7 @@ class ConsoleApp(App[None]):
             self.run_worker(self._read_on(self._rest), exclusive=True, group="reading")
 
     def on_unmount(self) -> None:
-        self._collecting.end()
+        self._pauses.end()
         if self._feed is not None:
             self._feed.stop()
             self._feed.join(2.0)
@@ -144,8 +146,10 @@ class ConsoleApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """A key that nothing below took and that was typed before the screen on top opened is meant for it."""
-        if isinstance(event, events.Key) and event.is_forwarded and event.time < self._opened:
-            event = events.Key(event.key, event.character)
+        if isinstance(event, events.Key):
+            self._keyed = time.monotonic()
+            if event.is_forwarded and event.time < self._opened:
+                event = events.Key(event.key, event.character)
         await super().on_event(event)
 
     async def run_action(
@@ -178,8 +182,18 @@ class ConsoleApp(App[None]):
         self.post_message(Arrived(batch))
 
     def on_arrived(self, message: Arrived) -> None:
-        """Take a batch in; then the feed may go on."""
-        batch = message.batch
+        """Take a batch in, a key before it; then the feed may go on."""
+        wait = self._calm()
+        if wait:
+            self.set_timer(wait, partial(self._take, message.batch))
+        else:
+            self._take(message.batch)
+
+    def _calm(self) -> float:
+        """Seconds until what was read may be taken in: a key is answered first."""
+        return max(0.0, self._keyed + KEYS_FIRST - time.monotonic())
+
+    def _take(self, batch: Batch) -> None:
         self.desk.take(batch)
         self._loaded(batch.more)
         self._ring()
@@ -194,14 +208,14 @@ class ConsoleApp(App[None]):
         while chunk := list(islice(rest, PIECE)):
             self.desk.record(chunk)
             self.draw_soon()
-            await asyncio.sleep(0)
+            await asyncio.sleep(self._calm())
         self._loaded(more=False)
         self.draw_soon()
 
     def _loaded(self, more: bool) -> None:
         """A part of what is stored has been read; *more* of it is to come."""
         if self._loading and not more:
-            self._collecting.settle()
+            self._pauses.settle()
         self._loading = more
 
     def draw_soon(self) -> None:
@@ -214,7 +228,7 @@ class ConsoleApp(App[None]):
     def _draw(self) -> None:
         self._drawing = False
         if not self._drawn:
-            self.call_after_refresh(self._collecting.settle)
+            self.call_after_refresh(self._pauses.settle)
         self._drawn = time.monotonic()
         for screen in self._deciding():
             screen.arrived()

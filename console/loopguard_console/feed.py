@@ -19,10 +19,11 @@ from loopguard_core.store.contract import Machine, Request, Session, Store, Stor
 
 TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
+GLANCE = 0.1  # seconds until a session that is wanted meanwhile is read
 LISTED = 0.3  # seconds between two looks at the list of sessions
-SHARE = 15  # times as long as listing them took is rested before it: thousands take a while
+SHARE = 20  # a list is looked at again after so many times what it took: thousands of sessions stay cheap
 BEAT = 2.0  # seconds between beats
-CHUNK = 500  # events of one session in a batch
+CHUNK = 250  # events in a batch: the screen folds them in less time than a person notices
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Batch:
 
     ``behind``: the machines where events waited for the store when they were last in touch.
 
-    ``events`` has at most ``CHUNK`` events a session; ``more`` says that there are more to come.
+    ``events`` has at most ``CHUNK`` events; ``more`` says that there are more to come.
     """
 
     now: float
@@ -54,6 +55,26 @@ def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
         names |= more
     found = [s for s in sessions if s.session in names]
     return sorted(found, key=lambda s: (s.session != top, s.first_ts or 0.0))
+
+
+class _Look:
+    """Something that is looked at now and then: at least *every* seconds apart, and the more it takes
+    the less often."""
+
+    def __init__(self, every: float) -> None:
+        self._every = every
+        self._next = float("-inf")
+        self._begun = 0.0
+
+    def due(self) -> bool:
+        """True where it is time to look; the look begins."""
+        self._begun = time.monotonic()
+        return self._begun >= self._next
+
+    def done(self) -> None:
+        """The look is over."""
+        now = time.monotonic()
+        self._next = max(self._begun + self._every, now + SHARE * (now - self._begun))
 
 
 class Feed(threading.Thread):
@@ -81,14 +102,16 @@ class Feed(threading.Thread):
         self._taken.set()
         self._over = threading.Event()
         self._lock = threading.Lock()
-        self._wanted: dict[str, int] = {}
+        self._asked = threading.Event()
+        self._wanted: dict[str, int] = {only: 0} if only else {}
         self._beaten = 0.0
-        self._listed = float("-inf")
-        self._rest = LISTED
+        self._list = _Look(LISTED)
         self._sessions: tuple[Session, ...] = ()
         self._state: dict[str, str] = {}
+        self._machines = _Look(BEAT)
         self._behind: tuple[Machine, ...] = ()
-        self._counted = float("-inf")
+        self._inbox = _Look(TICK)
+        self._waiting: tuple[Request, ...] = ()
 
     # -- from the screen ---------------------------------------------------------------------------
 
@@ -96,6 +119,7 @@ class Feed(threading.Thread):
         """Send the events of *session* from number *after* on, in further batches too."""
         with self._lock:
             self._wanted[session] = after
+        self._asked.set()
 
     def forget(self, session: str) -> None:
         """Send no more events of *session*."""
@@ -110,6 +134,7 @@ class Feed(threading.Thread):
         """End the thread soon."""
         self._over.set()
         self._taken.set()
+        self._asked.set()
 
     # -- the thread --------------------------------------------------------------------------------
 
@@ -130,49 +155,63 @@ class Feed(threading.Thread):
             store.close()
 
     def _watch(self, store: Store) -> None:
-        more = True
-        looked = 0.0
         while not self._over.is_set():
-            if not more:
-                store.changed(IDLE)
+            looked = time.monotonic()
             now = self._clock()
             if self._beats and (now - self._beaten >= BEAT or now < self._beaten):
                 self._beaten = now
                 store.beat(now)
+            self._asked.clear()
             batch = self._batch(store, now)
-            more = batch.more
             self._send(batch)
-            pause = TICK - (time.monotonic() - looked)
-            if pause > 0 and not more:
-                self._over.wait(pause)
-            looked = time.monotonic()
+            if not batch.more:
+                self._wait(store, looked)
+
+    def _wait(self, store: Store, looked: float) -> None:
+        """Until there is something to read: what was written, or a session that somebody wants to see."""
+        self._taken.wait()  # what the screen wants because of the last batch it says before
+        until = time.monotonic() + IDLE
+        while not self._asked.is_set() and time.monotonic() < until:
+            if store.changed(GLANCE):
+                self._asked.wait(max(0.0, looked + TICK - time.monotonic()))
+                break
 
     def _batch(self, store: Store, now: float) -> Batch:
-        begun = time.monotonic()
-        if begun - self._listed >= self._rest:
+        if self._list.due():
             found = tuple(store.sessions())
             self._sessions = tuple(_below(found, self._only)) if self._only else found
             self._state = {s.session: liveness(s, now, self._host) for s in found}
-            self._listed = time.monotonic()
-            self._rest = max(LISTED, SHARE * (self._listed - begun))
-        if not self._only and begun - self._counted >= BEAT:
+            self._list.done()
+        if not self._only and self._machines.due():
             self._behind = tuple(m for m in store.machines(self._sessions) if m.behind)
-            self._counted = begun
-        waiting = () if self._only else tuple(inbox.waiting(store, now))
+            self._machines.done()
+        if not self._only and self._inbox.due():
+            self._waiting = tuple(inbox.waiting(store, now))
+            self._inbox.done()
+        events, more = self._events(store)
+        return Batch(
+            now, self._sessions, self._state, self._waiting, events, more, behind=self._behind
+        )
+
+    def _events(self, store: Store) -> tuple[dict[str, tuple[Event, ...]], bool]:
+        """The next events of the sessions that are wanted, in turn, and whether there are more."""
         with self._lock:
             wanted = dict(self._wanted)
         events: dict[str, tuple[Event, ...]] = {}
-        more = False
+        left = CHUNK
         for session, after in wanted.items():
-            read = store.read(session, after=after, limit=CHUNK)
+            read = store.read(session, after=after, limit=left)
             if read:
                 events[session] = tuple(read)
-                more = more or len(read) == CHUNK
+                left -= len(read)
+            if not left:
+                break
         with self._lock:
-            for session, batch in events.items():
+            for session, its in events.items():
                 if self._wanted.get(session) == wanted[session]:
-                    self._wanted[session] = batch[-1].seq
-        return Batch(now, self._sessions, self._state, waiting, events, more, behind=self._behind)
+                    del self._wanted[session]  # behind the others
+                    self._wanted[session] = its[-1].seq
+        return events, not left
 
     def _send(self, batch: Batch) -> None:
         self._taken.wait()

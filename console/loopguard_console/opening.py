@@ -39,9 +39,9 @@ AT_ONCE = 1_000
 class _CalmEvents(StoreEvents):
     """Events of a store that may fail while they are drawn: then there are none to show."""
 
-    def after(self, seq: int, limit: int) -> list[Event]:
+    def after(self, seq: int, limit: int, *, payloads: bool = True) -> list[Event]:
         try:
-            return super().after(seq, limit)
+            return super().after(seq, limit, payloads=payloads)
         except StoreError:
             return []
 

@@ -19,8 +19,8 @@ class Events:
     #: True where a call's start and end are known to stand in the log once, as in a store.
     unique = False
 
-    def after(self, seq: int, limit: int) -> list[Event]:
-        """Up to *limit* events with a number above *seq*, in order."""
+    def after(self, seq: int, limit: int, *, payloads: bool = True) -> list[Event]:
+        """Up to *limit* events with a number above *seq*, in order; without *payloads* where these cost."""
         raise NotImplementedError
 
 
@@ -30,7 +30,7 @@ class ListEvents(Events):
     def __init__(self, events: list[Event] | None = None) -> None:
         self.events: list[Event] = [] if events is None else events
 
-    def after(self, seq: int, limit: int) -> list[Event]:
+    def after(self, seq: int, limit: int, *, payloads: bool = True) -> list[Event]:
         return self.events[seq : seq + limit]
 
 
@@ -43,8 +43,8 @@ class StoreEvents(Events):
         self.store = store
         self.session = session
 
-    def after(self, seq: int, limit: int) -> list[Event]:
-        return self.store.read(self.session, after=seq, limit=limit)
+    def after(self, seq: int, limit: int, *, payloads: bool = True) -> list[Event]:
+        return self.store.read(self.session, after=seq, limit=limit, payloads=payloads)
 
 
 class Row:

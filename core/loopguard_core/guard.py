@@ -114,6 +114,10 @@ class Guard:
         """The records of a result, one a scheme, to be stored on its ``call_end``."""
         return self._reading.outcome(tool, args, result, ok, request, annotations)
 
+    def needs_payload(self, event: Event) -> bool:
+        """Whether the fold makes records of *event* that are not stored on it."""
+        return event.type in ("call_start", "call_end") and self._reading.makes(event)
+
     # -- asking ----------------------------------------------------------------------------------
 
     def rule(self, event: Event) -> Ruling:

@@ -60,6 +60,13 @@ class Reading:
             for s in self._schemes
         }
 
+    def makes(self, event: Event) -> bool:
+        """Whether records of a call's event are missing, so that they are made from its payload."""
+        if event.data.get("outcome") in ("blocked", "pending"):
+            return False  # what did not run has no answer
+        stored = event.data.get("ids")
+        return not isinstance(stored, dict) or not self._names <= stored.keys()
+
     def call_of(self, event: Event, last_ts: float | None) -> tuple[Call, object]:
         """The call of a ``call_start`` and its arguments, identified where that had to be done here.
 

@@ -25,6 +25,7 @@ from loopguard_core.calls import (
 from loopguard_core.events import TYPES, Event, expand
 from loopguard_core.identity import EXACT, Payload
 from loopguard_core.repeats import Repeats
+from loopguard_core.snapshots import Snapshots
 from loopguard_core.spending import Spending
 from loopguard_core.verdict import Tier, Verdict
 
@@ -40,9 +41,8 @@ __all__ = ["STATES", "Asked", "Events", "ListEvents", "Mark", "Recording", "Row"
 WINDOW = 20
 _TURNS = ("user_message", "turn_start")
 _CAUSES = ("verdict", "latch", "grant", "halt", "deny", "breakpoint")
-_SNAPSHOTS = 256
-_SPACING = 256
 _REMEMBERED = 1024
+_AT_ONCE = 256
 #: Events between a call's start and its end from which on they are kept apart.
 _LONG = 0xFFFF
 #: Events that are shown between the calls.
@@ -83,9 +83,7 @@ class Recording(Repeats):
         self._message = ""
         self._recent: deque[int] = deque()
         self._in_window: Counter[int] = Counter()
-        self._spacing = _SPACING
-        self._snapshots: list[tuple[int, Guard]] = [(0, guard.copy())]
-        self._cursor: tuple[int, Guard] | None = None
+        self._snapshots = Snapshots(guard)
         self._read: dict[int, Event] = {}
         self.keys = array("I")
         self.tiers = bytearray()
@@ -126,8 +124,7 @@ class Recording(Repeats):
             self.seq = event.seq or self.seq + 1
             self.session = self.session or event.session
             self._fold(event)
-            if self.seq % self._spacing == 0:
-                self._snapshot()
+            self._snapshots.passed(self.seq, self.guard)
 
     def _fold(self, event: Event) -> None:
         if event.type == "call_start":
@@ -243,12 +240,12 @@ class Recording(Repeats):
         """
         turns = (m.event.seq for m in reversed(self.marks) if m.event.type in _TURNS)
         reached = 0 if guard.policy.spans_turns else next(turns, 1) - 1
-        while reached < self.seq and (events := self.source.after(reached, _SPACING)):
+        while reached < self.seq and (events := self.source.after(reached, _AT_ONCE)):
             for event in events:
                 guard.apply(event)
             reached = events[-1].seq or reached + len(events)
         self.guard.adopt(guard)
-        self._snapshot()
+        self._snapshots.turned(self.seq, self.guard)
 
     def _key(self, tool: str, event: Event) -> int:
         ids = event.data.get("ids")
@@ -279,12 +276,6 @@ class Recording(Repeats):
             if not self._in_window[gone]:
                 del self._in_window[gone]
         return self._in_window[key]
-
-    def _snapshot(self) -> None:
-        self._snapshots.append((self.seq, self.guard.copy()))
-        if len(self._snapshots) > _SNAPSHOTS:
-            self._spacing *= 2
-            self._snapshots = self._snapshots[::2]
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -419,23 +410,7 @@ class Recording(Repeats):
 
     def guard_at(self, seq: int) -> Guard:
         """The guard as it stood after event *seq*. To be looked at, not fed; good until the next call."""
-        if seq >= self.seq:
-            return self.guard
-        at = bisect_right(self._snapshots, seq, key=lambda pair: pair[0]) - 1
-        reached, guard = self._snapshots[at]
-        if self._cursor is not None and reached <= self._cursor[0] <= seq:
-            reached, guard = self._cursor
-        else:
-            guard = guard.copy()
-        while reached < seq:
-            events = self.source.after(reached, min(_SPACING, seq - reached))
-            if not events:
-                break
-            for event in events:
-                guard.apply(event)
-            reached = events[-1].seq or reached + len(events)
-        self._cursor = reached, guard
-        return guard
+        return self.guard if seq >= self.seq else self._snapshots.at(seq, self.source)
 
     def pending_at(self, seq: int) -> list[Asked]:
         """Requests that waited after event *seq*, the oldest first."""

@@ -27,7 +27,7 @@ STYLES = frozenset(
 )  # fmt: skip
 
 #: Painted lines that are kept: some screens of the largest kind.
-KEPT = 1_024
+KEPT = 400
 #: Parts of a cell in which a scroll bar is drawn.
 _PARTS = 8
 

@@ -1,0 +1,116 @@
+"""The thread that reads a live store: in small batches, in turn, at once where somebody asks."""
+
+from __future__ import annotations
+
+import queue
+import time
+from pathlib import Path
+
+from loopguard_console import feed
+from loopguard_console.feed import Batch, Feed
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Session, Store
+from loopguard_core.store.door import open_store
+
+
+def session(store: Store, name: str, calls: int) -> None:
+    events = [Event("session_start", name, data={"agent": "a"})]
+    for number in range(calls):
+        call = f"{name}-{number}"
+        events.append(Event("call_start", name, data={"call": call, "tool": "t", "args": {}}))
+        events.append(Event("call_end", name, data={"call": call, "outcome": "ok", "result": 1}))
+    store.extend(events)
+
+
+class Screen:
+    """What a console does with batches: it takes them and says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.batches: queue.SimpleQueue[Batch] = queue.SimpleQueue()
+        self.feed = Feed(lambda: open_store(str(path)), self.batches.put, host="here", beats=False)
+        self.seen: dict[str, list[int]] = {}
+        self.largest = 0
+
+    def next(self) -> Batch:
+        batch = self.batches.get(timeout=30)
+        self.largest = max(self.largest, sum(map(len, batch.events.values())))
+        for name, events in batch.events.items():
+            self.seen.setdefault(name, []).extend(event.seq for event in events)
+        return batch
+
+    def take(self) -> Batch:
+        batch = self.next()
+        self.feed.taken()
+        return batch
+
+    def close(self) -> None:
+        self.feed.stop()
+        self.feed.join(10)
+
+
+def test_what_is_wanted_comes_in_turn_without_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    with_store = open_store(str(path))
+    session(with_store, "one", 400)
+    session(with_store, "two", 400)
+    screen = Screen(path)
+    screen.feed.want("one", 0)
+    screen.feed.want("two", 0)
+    screen.feed.start()
+    try:
+        order = []
+        while sum(map(len, screen.seen.values())) < 2 * 801:
+            order += list(screen.take().events)
+        assert screen.seen == {"one": [*range(1, 802)], "two": [*range(1, 802)]}
+        assert screen.largest <= feed.CHUNK
+        assert order[:3] == ["one", "two", "one"]
+        with_store.append(Event("user_message", "two", data={"text": "go on"}))
+        while screen.seen["two"][-1] != 802:
+            screen.take()
+    finally:
+        screen.close()
+        with_store.close()
+
+
+def test_a_session_that_is_wanted_is_read_though_nothing_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    store = open_store(str(path))
+    session(store, "one", 3)
+    screen = Screen(path)
+    screen.feed.start()
+    try:
+        screen.next()
+        screen.feed.want("one", 0)  # as the screen does when it sees the first batch
+        screen.feed.taken()
+        assert screen.take().events["one"][-1].seq == 7
+    finally:
+        screen.close()
+        store.close()
+
+
+def test_a_list_that_takes_long_is_looked_at_the_less_often(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    store = open_store(str(path))
+    session(store, "one", 1)
+    looks = []
+
+    class Slow(type(store)):  # type: ignore[misc]
+        def sessions(self) -> list[Session]:
+            looks.append(time.monotonic())
+            time.sleep(0.05)
+            found: list[Session] = super().sessions()
+            return found
+
+    screen = Screen(path)
+    screen.feed = Feed(
+        lambda: Slow(str(path), create=False), screen.batches.put, host="here", beats=False
+    )
+    screen.feed.start()
+    try:
+        while len(looks) < 2:
+            store.append(Event("user_message", "one", data={"text": "go on"}))
+            screen.take()
+        assert looks[1] - looks[0] >= 0.05 * feed.SHARE
+    finally:
+        screen.close()
+        store.close()
