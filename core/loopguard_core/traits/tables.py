@@ -8,7 +8,7 @@ it does not, it stands in no set either.
 
 from __future__ import annotations
 
-from loopguard_core.traits.rules import bare
+from loopguard_core.traits.rules import bare, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def built_in(tool: str) -> dict[str, Any]:
         said = {"readonly": True, "mutating": False} if name in _FILESYSTEM_READERS else {}
     elif not said and (name := bare(tool)) != tool:
         said = _flags(name)
-    ignored = IGNORED.get(tool) or IGNORED.get(bare(tool))
+    plain = "_".join(words(tool))  # browserClick, browser-click
+    said = said or _flags(plain)
+    ignored = IGNORED.get(tool) or IGNORED.get(bare(tool)) or IGNORED.get(plain)
     if ignored:
         said["ignored_fields"] = ignored
     return said

@@ -338,7 +338,7 @@ def reports_error(text: str, *, file: bool = False, reads: bool = False) -> bool
     *file*: it is the answer of a tool that reads files, whose lines may well begin with such words.
     *reads*: the tool only looks, so what its answer says of failures may be what was asked for.
     """
-    if file and (len(text) > SHORT // 3 or "\n" in text.strip()):
+    if not text or (file and (len(text) > SHORT // 3 or "\n" in text.strip())):
         return False
     if _ERROR.match(text) is not None and (
         text[0] in "{[T" or text.rstrip().count("\n") < (2 if reads else _FEW_LINES)

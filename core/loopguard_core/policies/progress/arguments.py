@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+
+def spellings(names: Iterable[str]) -> tuple[str, ...]:
+    """Each of *names* as Python and as JavaScript spell it: ``start_line``, ``startLine``."""
+    found: dict[str, None] = {}
+    for name in names:
+        first, *rest = name.split("_")
+        found[name] = found[first + "".join(map(str.capitalize, rest))] = None
+    return tuple(found)
+
+
 PATH, COMMAND, QUERY, ADDRESS = "path", "command", "query", "address"
 _ROLES = {
     PATH: "path file file_path filepath filename file_name dir directory dir_path directory_path folder root cwd"
@@ -29,17 +39,22 @@ _ROLES = {
     " glob queries text_query",
     ADDRESS: "url urls link href address endpoint",
 }
-ROLES = {name: role for role, names in _ROLES.items() for name in names.split()}
+ROLES = {name: role for role, names in _ROLES.items() for name in spellings(names.split())}
 
 #: Said about a call, not part of it, whatever stands beside it.
-EXPLAINS = frozenset(
-    "explanation rationale justification thought thoughts reasoning request_id requestId trace_id traceId nonce"
-    " idempotency_key idempotencyKey correlation_id".split()
+_ABOUT = frozenset(
+    spellings(
+        "explanation rationale justification request_id trace_id nonce idempotency_key correlation_id".split()
+    )
 )
+#: The same, unless nothing else is said: to think may be all that a tool does.
+EXPLAINS = _ABOUT | frozenset(("thought", "thoughts", "reasoning"))
 #: Said about a call only where the field that matters stands beside it.
 DESCRIBES = frozenset(
-    "description reason intent purpose summary title goal timeout timeout_ms timeout_seconds max_output_tokens"
-    " attempt attempt_number retry retry_count".split()
+    spellings(
+        "description reason intent purpose summary title goal timeout timeout_ms timeout_seconds max_output_tokens"
+        " attempt attempt_number retry retry_count".split()
+    )
 )
 _MATTERS = frozenset(
     ("command", "cmd", "script", "code", "query", "pattern", "prompt", "url", "sql")
@@ -58,9 +73,9 @@ _WHOLE = 2**53
 
 
 class Tidier:
-    """Tidies the arguments of one tool. ``fold_case``: queries of this tool ignore letter case."""
+    """Tidies the arguments of one tool. ``fold_case``: queries of this tool ignore letter case. ``thinks``: a thought is what it is for."""
 
-    __slots__ = ("_fold_case", "_ignored", "_matters", "_only", "_roles")
+    __slots__ = ("_fold_case", "_ignored", "_matters", "_only", "_roles", "_thinks")
 
     def __init__(
         self,
@@ -70,7 +85,9 @@ class Tidier:
         paths: Iterable[str] = (),
         looks: bool = False,
         fold_case: bool = False,
+        thinks: bool = False,
     ) -> None:
+        self._thinks = thinks
         self._ignored = frozenset(ignored)
         self._only = frozenset(only)
         self._roles = {**dict.fromkeys(paths, PATH), **ROLES}
@@ -95,11 +112,13 @@ class Tidier:
         if self._only and self._only.intersection(args):
             return {k for k in args if k not in self._only}
         dropped = set(self._ignored.intersection(args))
+        dropped |= _ABOUT.intersection(args)
         if len(args) > 1:
-            dropped |= EXPLAINS.intersection(args)
+            if not self._thinks:
+                dropped |= EXPLAINS.intersection(args)
             if not self._matters.isdisjoint(args):
                 dropped |= DESCRIBES.intersection(args)
-        return dropped if len(dropped) < len(args) else set()
+        return dropped if len(dropped) < len(args) or dropped <= _ABOUT else set()
 
     def _mapping(self, args: dict[Any, Any], kinds: set[str], depth: int) -> dict[Any, Any]:
         out: dict[Any, Any] | None = None

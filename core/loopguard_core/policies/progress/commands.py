@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from loopguard_core.patterns import lazy
-from loopguard_core.policies.progress.arguments import path
+from loopguard_core.policies.progress.arguments import path, spellings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ _ENDS = (
     "last_line",
 )
 _LENGTHS = ("limit", "line_count", "max_lines", "num_lines", "length", "lines", "count")
-_PAIRS = ("view_range", "range", "line_range", "lines")
+_PAIRS = spellings(("view_range", "range", "line_range", "lines"))
 #: The name of a field -> whether it is a start, an end or a length, and its rank among those.
 _PLACES = {
     name: (kind, rank)
     for kind, names in enumerate((_STARTS, _ENDS, _LENGTHS))
-    for rank, name in enumerate(names)
+    for rank, name in enumerate(spellings(names))
 }
 RANGE_FIELDS = frozenset((*_PLACES, *_PAIRS))
 _FAR = 10**12

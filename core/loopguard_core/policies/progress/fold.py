@@ -98,7 +98,8 @@ class Progress(Policy):
         )
         agent.before, agent.last = agent.last, asked.signature
         agent.before_noted, agent.noted = agent.noted, "b" in record["f"]
-        agent.last_wait = record.get("w", 0.0)
+        if not agent.noted:
+            agent.last_wait = record.get("w", 0.0)
 
     def refuse(self, call: Call) -> None:
         record = call.records[self.scheme.name]
@@ -135,8 +136,8 @@ class Progress(Policy):
             judged = news.denied(agent, asked)
         else:
             judged = news.failed(agent, asked, record)
-        repeats = judged == news.REPEAT and asked.failing != DENIED
-        if repeats and waits(call, request, agent, asked, started[4]):
+        again = judged in (news.REPEAT, news.CLOCK) and asked.failing != DENIED
+        if again and waits(call, request, agent, asked, started[4]):
             judged = news.WAITED
         if asked.counted != started[1] and judged != news.WAITED:
             asked.counted = started[1]
@@ -315,6 +316,7 @@ class Progress(Policy):
         if asked.message == message:
             asked.idle -= 1
         asked.refused = 0
+        agent.clock = 0
         if agent.stale or agent.dry_tools:
             agent.refresh()
         if not asked.failing:
@@ -329,7 +331,9 @@ class Progress(Policy):
             agent.outage += 1
             agent.dry_class = asked.failing
             agent.dry_tools.add(asked.tool)
-        elif judged != news.CLOCK:
+        elif judged == news.CLOCK:
+            agent.clock += 1
+        else:
             if "b" in request["f"] and not (asked.failing or agent.before_noted):
                 return
             counted = agent.spend(message)
@@ -361,7 +365,7 @@ class Progress(Policy):
         elif judged == news.CLOCK:
             count = max(asked.clocks.values()) if asked.clocks else 0
             at = limits.CLOCK_WARN_POLL if poll else limits.CLOCK_WARN
-            if count >= at:
+            if count >= at and agent.clock >= at - 1:
                 words, reason = "clock", reasons.clock(tool, count)
         elif judged == news.WAITED and asked.waits >= limits.WAITS_WARN:
             words, count, at = "waiting", asked.waits, limits.WAITS_WARN

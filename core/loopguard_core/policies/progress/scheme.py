@@ -7,10 +7,11 @@ import re
 from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.patterns import lazy
-from loopguard_core.policies.progress import answers, commands
-from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier
+from loopguard_core.policies.progress import answers, commands, wrapped
+from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier, spellings
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.policies.progress.records import well_formed
+from loopguard_core.policies.progress.volatile import lines_of
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ _BODIES = frozenset(
     )
 )
 #: Arguments that make a tool a search, whatever its name.
-_ASKS = frozenset(("query", "q", "search_query", "search_term", "keywords", "pattern"))
+_ASKS = frozenset(spellings(("query", "q", "search_query", "search_term", "keywords", "pattern")))
 #: Arguments that make a tool of which nothing else is known one that keeps notes, reads, tells somebody.
 _NOTED = frozenset(("todos", "todo_list", "plan", "thought", "thoughts"))
 _ADDRESSES = frozenset(name for name, role in ROLES.items() if role is ADDRESS)
@@ -95,6 +96,7 @@ _RECEIVERS = frozenset(
         "session",
         "peer",
         "chat_id",
+        "chatId",
         "user",
         "agent",
     )
@@ -102,7 +104,7 @@ _RECEIVERS = frozenset(
 _TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 #: Longer raw arguments are not parsed; an answer from here on is long.
 _PARSED, _LONG, _SAYS = 262_144, 200, 20
-#: An answer of as many lines is a listing: a number in it names a thing, not what this call has made.
+#: An answer of more lines is a listing: a number in it names a thing, not what this call has made.
 _MANY_LINES = 4
 #: Statements that look like a question and change something.
 _CHANGES = lazy(
@@ -113,7 +115,8 @@ _CHANGES = lazy(
 #: Arguments that hold a statement.
 _LOOKING = str.maketrans("", "", "qrm")
 _STATED = ("sql", "query", "statement", "q")
-_KINDS, _PART = 1024, 4096
+#: Longer arguments name no part of a file; longer answers are not compared with those of other calls but to the letter.
+_KINDS, _PART, _MADE = 1024, 4096, 4096
 
 
 class _Tool:
@@ -161,6 +164,7 @@ class _Tool:
             only=traits.identity_fields,
             paths=traits.path_fields,
             looks=self.reads or self.shell,
+            thinks=bool(traits.bookkeeping),
             fold_case=self.search and not _CASELESS.isdisjoint(found) and _CASED.isdisjoint(found),
         )
 
@@ -297,28 +301,28 @@ class ProgressScheme(Scheme):
         if outline is not None:
             return outline.record
         flags, text = request["f"], result.canonical
-        outline = Outline(digest, text)
         record: Record = {"x": digest}
+        words = text
         if len(text) <= answers.SHORT:
-            file = "g" in request or "p" in request
-            if "q" in flags and answers.is_empty(text):
-                record["z"] = 1
-            elif not file and (outage := answers.outage_class(text)):
-                record["o"] = outage
-            elif answers.reports_error(text, file=file, reads="r" in flags):
-                said = [word for word in _said(args.value) if word in text]
-                record.update(_failed(result, text, said))
-        if len(text) >= (_SAYS if "q" in flags else _LONG):
+            text = wrapped.inner(result.value, text)
+            words = wrapped.without_own_lines(text)
+            self._short(record, args, result, words, request)
+        outline = Outline(digest, text)
+        if len(words) >= (_SAYS if "q" in flags else _LONG):
             record["h"] = 1
         if "g" in request and request["g"][2] is None:
-            record["l"] = text.count("\n") + 1
+            record["l"] = lines_of(words)
         outline.record = record
         like = self._memory.answered(signature, outline, min(len(text), LONG))
+        if like is None and len(text) <= _MADE and _of_kin(flags, record, request):
+            like = outline
         if like is None:
             return record
         known = self._tool(tool, traits)
         reads = known.reads or "r" in flags
-        numbered = not (known.drains or "p" in flags) and text.count("\n") < _MANY_LINES
+        numbered = (
+            not (known.drains or "p" in flags or "q" in flags) and lines_of(text) <= _MANY_LINES
+        )
         rest = result.digest_of.middle(text) if outline.long else ""
         steady, timeless = self._read(outline, result, reads, numbered, rest)
         record["n"] = steady
@@ -327,6 +331,22 @@ class ProgressScheme(Scheme):
         if like is not outline and like.read is None and not like.long:
             record["b"] = [like.digest, *self._read(like, result, reads, numbered, "")]
         return record
+
+    def _short(
+        self, record: Record, args: Payload, result: Payload, words: str, request: Record
+    ) -> None:
+        """What a short answer says: nothing found, an outage, an error."""
+        flags, file = request["f"], "g" in request or "p" in request
+        text, reads = result.canonical, "r" in flags
+        if "q" in flags and (answers.is_empty(words) or answers.is_empty(text)):
+            record["z"] = 1
+        elif not file and (outage := answers.outage_class(words)):
+            record["o"] = outage
+        elif answers.reports_error(words, file=file, reads=reads) or (
+            words != text and answers.reports_error(text, file=file, reads=reads)
+        ):
+            said = [word for word in _said(args.value) if word in words]
+            record.update(_failed(result, words, said))
 
     def _read(
         self, outline: Outline, result: Payload, reads: bool, numbered: bool, rest: str
@@ -357,6 +377,13 @@ class ProgressScheme(Scheme):
         if not said:
             self._memory.failed(digest, record)
         return record
+
+
+def _of_kin(flags: str, record: Record, request: Record) -> bool:
+    """True where the answer is compared with those of other calls, so that it is read in any case."""
+    if "z" in record or "e" in record or "o" in record:
+        return False
+    return "q" in flags or "k" in request or ("h" in record and "r" in flags and "g" not in request)
 
 
 def _failed(result: Payload, text: str, said: list[str]) -> Record:

@@ -80,6 +80,7 @@ class Agent:
         "asked",
         "before",
         "before_noted",
+        "clock",
         "covered",
         "dry",
         "dry_class",
@@ -118,6 +119,8 @@ class Agent:
         self.probe = False
         self.refusals = 0
         self.outage = 0
+        #: Answers since the last news in which nothing but a time changed.
+        self.clock = 0
         #: The latest message: whether it was counted, brought news, was let through.
         self.message = ""
         self.message_stale = False

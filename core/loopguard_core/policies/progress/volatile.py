@@ -15,6 +15,7 @@ from loopguard_core.patterns import lazy
 
 _DIGITS = frozenset("0123456789")
 _UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_COLOURS = lazy(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _HEX = lazy(r"0x[0-9a-f]{4,}")
 _NUMBER = lazy(r"([0-9][0-9.,]*)([a-zµ%]*)")
 _DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
@@ -24,7 +25,7 @@ _NOTICE = lazy(
     re.I | re.S,
 )
 _FLAT = str.maketrans(
-    {**dict.fromkeys("\"'()[]{},;|<>`", " "), **{chr(c): chr(c + 32) for c in range(65, 91)}}
+    {**dict.fromkeys("\"'()[]{},;|<>`\\", " "), **{chr(c): chr(c + 32) for c in range(65, 91)}}
 )
 _ENDS = ".:=#!?*-_/@~"
 
@@ -75,6 +76,16 @@ _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _SUFFIXES = ("_ms", "_seconds", "_secs", "_millis", "_ns", "_us", "_sec", "_id", "-id")
 _TIMES = frozenset(("wall", "total", "response", "execution"))
 _GLUED = _UNITS | _ORDINALS | frozenset(("x",))
+#: Labels that JavaScript writes in one word, in letters of one case by now.
+_SPELLED = {
+    **{f"{noun}id": f"{noun}_id" for noun in _OWN},
+    **{
+        f"{stem}{unit}": f"{stem}_{unit}"
+        for stem in (*_TOOK, *_LASTS)
+        for unit in ("ms", "seconds", "secs", "millis")
+    },
+    **{f"{stem}time": "took" for stem in _TIMES},
+}
 _WATCHED = (
     _PROCESS
     | _OWN
@@ -112,16 +123,31 @@ def without_notices(text: str) -> str:
     return text
 
 
+def without_colours(text: str) -> str:
+    """The text without the control sequences of a terminal."""
+    return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
 def pieces(text: str) -> list[str]:
     """The pieces in which *text* is read: its lines, of a long one those at its edges."""
     if len(text) > LONG:
         text = edges(text)
     if "[" in text or "<" in text:
         text = without_notices(text)
+    if text[:1] in ("{", "["):  # lines inside JSON are lines as well
+        text = text.replace("\\n", "\n")
+    if "\x1b" in text:
+        text = without_colours(text)
     found = text.splitlines()
     if len(found) < 3 and len(text) > _LINE:
         return text.split(",")
     return found
+
+
+def lines_of(text: str) -> int:
+    """How many lines a text has, those inside JSON included."""
+    inside = text.count("\\n") if text[:1] in ("{", "[") else 0
+    return text.count("\n") + inside + 1
 
 
 def edges(text: str) -> str:
@@ -159,6 +185,7 @@ def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
 def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered: bool) -> int:
     """What the word *word*, which has a digit in it, is."""
     label, owner_at = _before(words, at)
+    label = _SPELLED.get(label, label)
     if word[0] not in _DIGITS:
         head, mark, value = word.partition("=")
         if not mark:
