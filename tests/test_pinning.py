@@ -13,7 +13,10 @@ import pytest
 
 from commands import Done, command
 from hooks import Host
+from loopguard_console import rules
 from loopguard_console.deciding import Decider
+from loopguard_console.rules import propose
+from loopguard_console.thresholds import rule_of, thresholds_for
 from loopguard_core import pinning, reloading
 from loopguard_core.escape import DecisionError
 from loopguard_core.events import Event
@@ -182,6 +185,24 @@ def test_a_rule_of_the_console_is_in_force_at_once(host: Host) -> None:
     assert pin.config.tools["Bash"].poller
     host.before("ls")
     assert not notes(host)
+
+
+def test_a_threshold_of_the_console_is_in_force_at_once(host: Host) -> None:
+    assert not denied(host, tries=2)
+    folder = str(host.folder)
+    (graded,) = [t for t in thresholds_for(folder, "Bash", ["graded"]) if t.policy == "graded"]
+    edit = propose(folder, "Bash", rule_of(graded, {"block_at": "6", "halt_at": "7"}))
+    undo = rules.write(edit)
+    store = open_store(str(host.store))
+    decider = Decider(store)
+    assert "In force at the next call of s1" in decider.configured(str(edit.path))
+    assert not denied(host, tries=3), "the calls before count, the threshold is the new one"
+    assert denied(host, tries=1)
+    rules.write(undo)
+    decider.configured(str(edit.path))
+    store.close()
+    host.send("UserPromptSubmit", prompt="again")
+    assert denied(host, tries=3)
 
 
 def test_a_session_of_the_same_name_in_another_store_is_another_session(host: Host) -> None:
