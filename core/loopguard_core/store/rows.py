@@ -124,6 +124,8 @@ def narrow(text: str) -> str:
 
     What is too long keeps its beginning, and a digest of the whole.
     """
+    if len(text) <= NARROW // 4 and text.isascii() and "\0" not in text:
+        return text
     text = column(text)
     if "\0" in text:
         text = text.replace("\0", "\\x00")

@@ -10,7 +10,7 @@ from loopguard_core.store.postgres.writer import TOLD, Collision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from loopguard_core.events import Event
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
     Packed = tuple[str, Event, Row]
 
-_EVENT = f"INSERT INTO loopguard.event ({sql.COLUMNS}) VALUES ({', '.join(['%s'] * 18)}) ON CONFLICT DO NOTHING"
-_PAYLOAD = """
-INSERT INTO loopguard.payload (session, digest, born, text) VALUES (%s, %s, %s, %s)
+
+def _insert(table: str, columns: str, types: Iterable[str]) -> str:
+    """The statement that inserts all rows at once, a list for each column."""
+    lists = ", ".join(f"%b::{kind}[]" for kind in types)
+    return f"""INSERT INTO loopguard.{table} ({columns}) SELECT * FROM unnest({lists})
 ON CONFLICT DO NOTHING"""
+
+
+_EVENT = _insert("event", sql.COLUMNS, sql.TYPES)
+_PAYLOAD = _insert("payload", "session, digest, born, text", ("text", "bytea", "integer", "text"))
 _THERE = """
 SELECT call, type, seq FROM loopguard.event
 WHERE session = %s AND born = %s AND call = ANY(%s::text[])"""
@@ -112,8 +118,8 @@ class _Batch:
                 payloads.append((session, row.digest, tail.born, row.payload))
                 tail.keep(row.digest)
         if payloads:
-            self._link.many(_PAYLOAD, payloads)
-        if events and self._link.many(_EVENT, events) != len(events):
+            self._link.write(_PAYLOAD, _turned(payloads), BULK)
+        if events and self._link.write(_EVENT, _turned(events), BULK) != len(events):
             raise Collision
         self.new += len(events)
 
@@ -148,6 +154,11 @@ class _Batch:
         """Let the writer go on from here."""
         for tail in self._tails.values():
             self._writer.keep(tail)
+
+
+def _turned(rows: list[tuple[Any, ...]]) -> list[list[Any]]:
+    """The columns of *rows*."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _last(link: Link, session: str) -> int:

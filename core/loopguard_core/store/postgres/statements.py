@@ -9,9 +9,12 @@ from loopguard_core.store.schema import CHANGE, STANDING, START, TURN
 
 COLUMNS = """session, seq, born, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
   bytes, data, payload, large"""
-_VALUES = """%s::text, %s::bigint, %s::integer, %s::double precision, %s::text, %s::text, %s::text,
-  %s::text, %s::smallint, %s::bigint, %s::smallint, %s::smallint, %s::smallint, %s::boolean,
-  %s::bigint, %s::text, %s::text, %s::bytea"""
+TYPES = (
+    *("text", "bigint", "integer", "double precision", "text", "text", "text", "text"),
+    *("smallint", "bigint", "smallint", "smallint", "smallint", "boolean", "bigint"),
+    *("text", "text", "bytea"),
+)
+_VALUES = ", ".join(f"%s::{kind}" for kind in TYPES)
 
 
 def _insert(first: bool, large: bool, told: bool) -> str:
