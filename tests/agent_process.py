@@ -15,17 +15,20 @@ from processes import environment
 
 
 class Agent:
-    """Drives such a process. Settings are keys of the configuration."""
+    """Drives such a process. Settings are keys of the configuration. *folder*: beside the store's file."""
 
-    def __init__(self, store: Path, session: str = "agent", **settings: Any) -> None:
+    def __init__(
+        self, store: Path | str, session: str = "agent", folder: Path | None = None, **settings: Any
+    ) -> None:
+        at = folder or Path(store).parent
         given = {"policy": "graded", "unattended_wait_seconds": 60, **settings}
         self.process = subprocess.Popen(
             [sys.executable, __file__, session, json.dumps(given)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(store.parent)),
-            cwd=store.parent,
+            env=environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(at)),
+            cwd=at,
             text=True,
         )
 

@@ -7,6 +7,9 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
+import postgres
 from agent_process import Agent
 from processes import CONSOLE, environment
 from terminal import Terminal
@@ -14,8 +17,9 @@ from terminal import Terminal
 READY = "WHAT YOU CAN DO"
 
 
-def console(store: Path) -> Terminal:
-    env = environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(store.parent))
+def console(store: Path | str, folder: Path | None = None) -> Terminal:
+    state = folder or Path(store).parent
+    env = environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(state))
     return Terminal(CONSOLE, env)
 
 
@@ -25,9 +29,10 @@ def asked(screen: Terminal, agent: Agent, request: str) -> None:
     screen.see(f"waits {request}", f"{READY}  {request}")
 
 
-def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path) -> None:
-    store = tmp_path / "events.db"
-    with console(store) as screen, Agent(store) as agent:
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=postgres.needs)])
+def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path, engine: str) -> None:
+    store = tmp_path / "events.db" if engine == "sqlite" else postgres.emptied()
+    with console(store, tmp_path) as screen, Agent(store, folder=tmp_path) as agent:
         screen.see("LIVE")
         agent.do(do="turn", text="find out")
         assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
