@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopguard_core.events import Event, dump
+from loopguard_core.events import Event, dump, encode
 from loopguard_core.redact import MARK, Redaction, Redactor
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
@@ -233,3 +233,15 @@ def test_a_large_result_is_redacted_also_where_it_is_cut(tmp_path: Path) -> None
     assert event.data["cut"] == len(text) and event.data["redacted"]
     assert len(event.data["result"]) == 5_000
     assert "16C7e42F" not in event.data["result"]
+
+
+def test_what_stands_for_a_count_is_looked_through_unless_it_is_one(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1" * 18
+    store = open_store(str(tmp_path / "events.db"))
+    store.append(Event("usage", "s", data={"message": "m", "input": 3, "cost_usd": 0.5}))
+    store.append(Event("usage", "s", data={"message": "m", "input": secret}))
+    store.append(Event("usage", "s", data={"message": "m", "input": 3, "note": secret}))
+    kept = [encode(e) for e in store.read("s")]
+    store.close()
+    assert [secret in text for text in kept] == [False] * 3
+    assert '"input":3,"cost_usd":0.5' in kept[0]

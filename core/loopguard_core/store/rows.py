@@ -43,6 +43,9 @@ _HARMLESS = {"ids", "message", "agent", "outcome", "duration", "last", "dt", "cu
 }
 
 _JUDGED = {*_HARMLESS, "verdict"}
+#: What a ``usage`` counts, and names beside it.
+_COUNTS = ("input", "output", "cache_read", "cache_write", "cost_usd")
+_COUNTED = {*_HARMLESS, *_COUNTS}
 
 _MARKS = {
     **dict.fromkeys(STANDING, schema.STANDING),
@@ -164,7 +167,10 @@ def pack(
                 harmless = _JUDGED
     else:
         row = Row(None, _MARKS.get(kind))
-        if kind in OF_REQUEST:
+        if kind == "usage":
+            if all(type(rest.get(name, 0)) in (int, float) for name in _COUNTS):
+                harmless = _COUNTED
+        elif kind in OF_REQUEST:
             row.request = _take(rest, "request", spell)
     heavy = {}
     for name in HEAVY:
