@@ -147,16 +147,18 @@ def _bytes(value: object) -> bytes:
 
 
 class _Long:
-    """A long text: the digest of its middle, and the edges and the digest of the latest with that middle."""
+    """A long text: the digest of its middle, and that of the latest text with this middle.
 
-    __slots__ = ("_between", "_edges", "_text", "_whole", "middle")
+    Threads share it, so what belongs together is set in one step.
+    """
+
+    __slots__ = ("_between", "_latest", "_text", "middle")
 
     def __init__(self, text: str, keyed: Any) -> None:
         #: The text itself until another one may share its middle; then only the middle.
         self._text = text
         self._between = ""
-        self._edges = ("", "")
-        self._whole = ""
+        self._latest = (("", ""), "")
         data = memoryview(text.encode("utf-8", "surrogatepass"))
         first, end = EDGE, EDGE
         if len(data) != len(text):
@@ -169,22 +171,25 @@ class _Long:
 
     def shares(self, text: str) -> bool:
         """True where *text*, which is as long, has the same middle."""
-        if not self._between:
-            if text == self._text:
+        between = self._between
+        if not between:
+            known, half = self._text, len(text) // 2
+            if text == known:
                 return True
-            half = len(text) // 2
-            if text[half : half + 64] != self._text[half : half + 64]:
+            if text[half : half + 64] != known[half : half + 64]:
                 return False
-            self._between, self._text = self._text[EDGE:-EDGE], ""
-        return text.startswith(self._between, EDGE)
+            between = self._between = known[EDGE:-EDGE]
+            self._text = ""
+        return text.startswith(between, EDGE)
 
     def of(self, text: str, joined: Any) -> str:
         """The digest of *text*, which has this middle."""
         edges = text[:EDGE], text[-EDGE:]
-        if edges != self._edges:
-            self._edges = edges
-            self._whole = _digest(joined, f"{self.middle}{edges[0]}{edges[1]}")
-        return self._whole
+        latest = self._latest
+        if latest[0] != edges:
+            whole = _digest(joined, f"{self.middle}{edges[0]}{edges[1]}")
+            latest = self._latest = (edges, whole)
+        return latest[1]
 
 
 def _digest(keyed: Any, text: str) -> str:
