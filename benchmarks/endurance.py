@@ -30,6 +30,9 @@ from typing import Any
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.door import open_store
 
+#: Seconds that the console has to read on after the last agent ended.
+PATIENCE = 300.0
+
 
 def agent(place: str, name: str, seconds: float, calls: int) -> None:
     """Make calls for so long, or so many; print what happened as JSON."""
@@ -88,7 +91,7 @@ async def beside_console(place: Path, count: int, seconds: float, calls: int) ->
         view = app.desk.view
         missed = -1
         if view is not None and app.desk.current in last:
-            while view.recording.seq < last[app.desk.current] and time.monotonic() - ended < 60:
+            while view.recording.seq < last[app.desk.current] and time.monotonic() - ended < PATIENCE:
                 await asyncio.sleep(0.05)
             missed = last[app.desk.current] - view.recording.seq
         return {"agents": said, "missed": missed, "behind": time.monotonic() - ended}
