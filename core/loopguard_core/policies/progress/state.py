@@ -65,11 +65,12 @@ class Asked:
         return self.answers.get(self.last, 0) + self.refused
 
     def __copy__(self) -> Asked:
-        from copy import copy  # an agent never copies
-
-        twin = Asked(self.signature, self.tool, poll=self.poll)
+        twin: Asked = Asked.__new__(Asked)
         for name in self.__slots__:
-            setattr(twin, name, copy(getattr(self, name)))
+            setattr(twin, name, getattr(self, name))
+        twin.answers = self.answers.copy()
+        twin.same = None if self.same is None else self.same.copy()
+        twin.clocks = None if self.clocks is None else self.clocks.copy()
         return twin
 
 
@@ -193,5 +194,5 @@ class Agent:
         twin = Agent()
         for name in self.__slots__:
             setattr(twin, name, copy(getattr(self, name)))
-        twin.asked = {key: copy(asked) for key, asked in self.asked.items()}
+        twin.asked = {key: asked.__copy__() for key, asked in self.asked.items()}
         return twin
