@@ -91,7 +91,9 @@ async def beside_console(place: Path, count: int, seconds: float, calls: int) ->
         view = app.desk.view
         missed = -1
         if view is not None and app.desk.current in last:
-            while view.recording.seq < last[app.desk.current] and time.monotonic() - ended < PATIENCE:
+            while (
+                view.recording.seq < last[app.desk.current] and time.monotonic() - ended < PATIENCE
+            ):
                 await asyncio.sleep(0.05)
             missed = last[app.desk.current] - view.recording.seq
         return {"agents": said, "missed": missed, "behind": time.monotonic() - ended}
