@@ -210,3 +210,31 @@ def test_thresholds_from_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert not path.exists()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("policy", ["progress", "hermes"])
+def test_what_is_said_of_a_rule_is_to_be_seen_at_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loopguard.toml").write_text(f'policy = "{policy}"\n')
+
+    async def run() -> None:
+        app = recording()
+        async with app.run_test(size=(60, 16)) as pilot:
+
+            def seen() -> bool:
+                says, dialog = app.screen.query_one("#says"), app.screen.query_one("#dialog")
+                return says.size.height > 0 and says.region.bottom < dialog.region.bottom
+
+            await pilot.press("c")
+            await pilot.pause()
+            assert seen()
+            await pilot.press(*["down"] * 5, "enter")
+            await pilot.pause()
+            assert seen()
+            await pilot.press("x", "enter")
+            await pilot.pause()
+            assert seen() and "is a whole number" in str(app.screen.query_one("#says").render())
+
+    asyncio.run(run())
