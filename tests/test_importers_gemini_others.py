@@ -38,9 +38,10 @@ def test_a_saved_chat_pairs_answers_by_tool_where_there_are_no_ids(tmp_path: Pat
         (Path(__file__).parent / "data/transcripts/gemini_saved.json").read_text()
     )
     held = tmp_path / "before-write.json"
-    held.write_text(json.dumps({"history": [], "clientHistory": contents, "toolCall": {}}))
-    ((_, again),) = opened(held)
-    assert calls(again) == calls(events)
+    whole = {"history": [], "clientHistory": contents, "toolCall": {}, "sessionId": "gs-2"}
+    held.write_text(json.dumps(whole))
+    ((recording, again),) = opened(held)
+    assert (recording.session, calls(again)) == ("gs-2", calls(events))
 
 
 def test_the_log_of_prompts_holds_turns_only(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ class Gemini(Importer):
     def read(self, source: Source, report: Report) -> Iterator[Event]:
         head = source.head
         if contents := contents_in(head.document):
-            track = Track(report, source.name_session(contents[:3]))
+            named = string(obj(head.document).get("sessionId"))
+            track = Track(report, named or source.name_session(contents[:3]))
             yield from Contents(track, report).events(contents)
             return
         if entries := prompts_in(head.document):
