@@ -13,6 +13,7 @@ import postgres
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Replaced, Store, StoreError
 from loopguard_core.store.door import open_store
+from loopguard_core.store.postgres.engine import PostgresStore
 from wire import Wire
 
 pytestmark = postgres.needs
@@ -112,6 +113,15 @@ def test_a_silent_server_is_not_waited_for_and_said_in_one_line(url: str, wire: 
     wire.mend()
     assert store.append(note(3)) in (2, 3)  # what was under way may have arrived
     store.close()
+
+
+def test_a_long_answer_takes_what_it_takes_while_it_comes(store: Store) -> None:
+    assert isinstance(store, PostgresStore)
+    slow = "SELECT repeat('x', 100000), pg_sleep(0.1) FROM generate_series(1, %s)"
+    assert len(store._link.rows(slow, (20,), seconds=1.0)) == 20
+    with pytest.raises(StoreError, match="did not answer in time"):
+        store._link.rows("SELECT pg_sleep(%s)", (20,), seconds=0.2)
+    assert store.append(note()) == 1
 
 
 def test_a_server_that_is_away_is_told_at_once_and_found_again(url: str, wire: Wire) -> None:

@@ -190,10 +190,10 @@ def pages(store: Store, ask: Callable[[Store, int], object], last: int) -> int:
     asked: list[tuple[str, Any]] = []
     run = link._run
 
-    def record(statement: str, values: Any, seconds: float) -> Any:
+    def record(statement: str, values: Any, seconds: float, **more: Any) -> Any:
         if statement.strip().split()[0] in ("SELECT", "INSERT", "UPDATE", "WITH"):
             asked.append((statement, values))
-        return run(statement, values, seconds)
+        return run(statement, values, seconds, **more)
 
     link._run = record  # type: ignore[method-assign]
     ask(store, last)

@@ -61,6 +61,7 @@ _WORDS: tuple[Words, ...] = (
 )
 #: What libpq says where no server has answered: a part of its words, and ours.
 _SAID = (
+    ("the database system is", *_WORDS[6][1:]),
     ("Connection refused", "cannot be reached: nothing listens there", "start it, or see the address"),
     ("No such file or directory", "cannot be reached: nothing listens there", "start it, or see the address"),
     ("could not translate host name", "cannot be reached: its host is unknown", "see the address"),

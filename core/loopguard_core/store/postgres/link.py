@@ -1,30 +1,26 @@
-"""One connection to PostgreSQL that survives a restart of the server and a fork, and never hangs.
+"""One connection to PostgreSQL that survives a restart of the server and a fork.
 
-Every wait has an end on this side, whatever became of the server or the network between; a connection that
-did not answer in time is given up. Every error of psycopg becomes a ``StoreError`` for people.
+Every call has an end (``connection``), and every error of psycopg becomes a ``StoreError`` for people.
 """
 
 from __future__ import annotations
 
 import os
-import select
 from _thread import RLock
 from _weakref import ref
 from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg import errors, generators
-from psycopg.types.numeric import Int8Dumper
-from psycopg.waiting import Ready
+from psycopg import errors
 
 from loopguard_core.store.contract import Replaced, StoreError
-from loopguard_core.store.postgres.failures import TimeUp, failed, lost
-from loopguard_core.store.urls import in_full
+from loopguard_core.store.postgres.connection import Connection, connect
+from loopguard_core.store.postgres.failures import failed, lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
 
     Rows = list[tuple[Any, ...]]
 
@@ -50,73 +46,6 @@ _links: list[ref[Link]] = []
 _abandoned: list[psycopg.Connection[Any]] = []
 
 
-class _Connection(psycopg.Connection[Any]):
-    """A connection whose waits end at ``until``, by the monotonic clock."""
-
-    until = 0.0
-
-    def wait(self, gen: Generator[Any, Any, Any], *_: Any, **__: Any) -> Any:
-        """Run *gen* to its end. Raises ``TimeUp``, after which the connection is of no use."""
-        try:
-            wanted = next(gen)
-            poll = select.poll()
-            socket = self.pgconn.socket
-            registered = 0
-            while True:
-                if wanted != registered:
-                    poll.register(socket, _events(wanted))
-                    registered = wanted
-                left = self.until - monotonic()
-                ready = poll.poll(left * 1000) if left > 0 else None
-                if not ready:
-                    raise TimeUp
-                wanted = gen.send(_answer(ready[0][1]))
-        except StopIteration as over:
-            return over.value
-        except BaseException:
-            if self.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
-                self.pgconn.finish()  # an answer is under way that nobody waits for
-            raise
-
-
-def _events(wanted: int) -> int:
-    return (select.POLLIN if wanted & 1 else 0) | (select.POLLOUT if wanted & 2 else 0)
-
-
-def _answer(ready: int) -> Ready:
-    """What psycopg calls ready. An error is there to be read."""
-    if not ready & select.POLLOUT:
-        return Ready.R
-    return Ready.RW if ready & ~select.POLLOUT else Ready.W
-
-
-def _connect(place: str, seconds: float) -> _Connection:
-    """A connection to *place*, within *seconds*. Raises ``psycopg.Error``."""
-    until = monotonic() + seconds
-    info = psycopg.conninfo.make_conninfo(in_full(place), client_encoding="UTF8")
-    if "application_name" not in psycopg.conninfo.conninfo_to_dict(info):
-        info = psycopg.conninfo.make_conninfo(info, application_name="loopguard")
-    gen = generators.connect(info)
-    try:
-        socket, wanted = next(gen)
-        while True:
-            poll = select.poll()  # the socket may be another one for the next address
-            poll.register(socket, _events(wanted))
-            left = until - monotonic()
-            ready = poll.poll(left * 1000) if left > 0 else []
-            if not ready:
-                raise TimeUp
-            socket, wanted = gen.send(_answer(ready[0][1]))
-    except StopIteration as over:
-        made = _Connection(over.value)
-    made.autocommit = True
-    made.prepare_threshold = 2
-    made.until = until
-    # One type for every number, so that a statement is prepared once.
-    made.adapters.register_dumper(int, Int8Dumper)
-    return made
-
-
 class Link:
     """The connection. Every method may be called from any thread and raises ``StoreError``.
 
@@ -136,7 +65,7 @@ class Link:
         self.told: dict[str, int] = {}
         self.listening = False
         self._opened = opened
-        self._db: _Connection | None = None
+        self._db: Connection | None = None
         self._cursor: psycopg.Cursor[Any] | None = None
         self._pid = 0
         self._store = ""
@@ -149,15 +78,18 @@ class Link:
     # -- running statements ----------------------------------------------------------------------
 
     def rows(self, sql: str, values: Sequence[Any] = (), seconds: float = READ) -> Rows:
-        """All rows of a query. Outside a transaction it is asked again where the connection was lost."""
+        """All rows of a query. Outside a transaction it is asked again where the connection was lost.
+
+        *seconds* without a word are too long; a long answer takes what it takes.
+        """
         with self.lock:
             try:
-                return self._run(sql, values, seconds).fetchall()
+                return self._run(sql, values, seconds, long=True).fetchall()
             except psycopg.Error as error:
                 if self._deep or self.patience or not lost(error):
                     raise self.failure(error) from None
             try:
-                return self._run(sql, values, seconds).fetchall()
+                return self._run(sql, values, seconds, long=True).fetchall()
             except psycopg.Error as error:
                 raise self.failure(error) from None
 
@@ -229,8 +161,12 @@ class Link:
             return Denied(str(said))
         return Lost(str(said)) if lost(error) else said
 
-    def _run(self, sql: str, values: Sequence[Any], seconds: float) -> psycopg.Cursor[Any]:
-        self._fresh(seconds)
+    def _run(
+        self, sql: str, values: Sequence[Any], seconds: float, *, long: bool = False
+    ) -> psycopg.Cursor[Any]:
+        """Run one statement. *long*: *seconds* are for each part of its answer."""
+        db = self._fresh(seconds)
+        db.silence = db.until - monotonic() if long else 0.0
         assert self._cursor is not None
         return self._cursor.execute(sql, values or None)
 
@@ -266,7 +202,7 @@ class Link:
 
     # -- the connection --------------------------------------------------------------------------
 
-    def _fresh(self, seconds: float) -> _Connection:
+    def _fresh(self, seconds: float) -> Connection:
         """The connection, ready for a call of *seconds*; a new one where there is none.
 
         Raises ``StoreError`` where the server is away.
@@ -281,14 +217,15 @@ class Link:
             if db is not None and self._deep:
                 raise psycopg.OperationalError("the connection was lost in a transaction")
             db = self._reconnect()
+        db.silence = 0.0
         db.until = monotonic() + (min(seconds, self.patience) if self.patience else seconds)
         return db
 
-    def _reconnect(self) -> _Connection:
+    def _reconnect(self) -> Connection:
         self._db = None
         seconds = min(CONNECT, _ROUNDS * self.patience) if self.patience else CONNECT
         try:
-            db = self._db = _connect(self.place, seconds)
+            db = self._db = connect(self.place, seconds)
         except psycopg.Error as error:
             raise failed(self.place, error) from None  # away, and not lost on the way
         self._pid = os.getpid()
