@@ -80,13 +80,13 @@ def test_what_if_answers_for_every_policy_and_for_typed_thresholds() -> None:
         assert isinstance(screen, WhatIf)
         found = {answer.policy: answer for answer in screen._answers}
         assert set(found) == set(every_policy())
-        assert found["graded"].words.startswith("first warn 4 · block 5 · halt 6")
+        assert found["graded"].words.startswith("first warn #4 · block #5 · halt #6")
         await pilot.press("t", *'graded {"block_at": 3, "warn_at": 2, "halt_at": 9}', "enter")
         await carried(app, pilot)
         assert max(screen._answers[-1].tiers) == 2
         await pilot.press("t", *"nonsense", "enter")
         await carried(app, pilot)
-        assert "nonsense" in screen._says
+        assert "nonsense" in screen._wrong
         await pilot.press("escape")
 
     drive(recording(), step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.pilot import Pilot
 
 from test_console_snapshots import Compare, after, app, frozen, sized
 
@@ -58,3 +59,14 @@ def test_sizes_of_ones_own(snap_compare: Compare, size: tuple[int, int], theme: 
     made = app(theme)
     made.notify = lambda *_, **__: None
     assert snap_compare(made, terminal_size=size, run_before=keys)
+
+
+@sized
+@themed
+def test_what_if(snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    async def answered(pilot: Pilot[None]) -> None:
+        await after("p")(pilot)
+        await pilot.app.workers.wait_for_complete()
+        await after("j")(pilot)
+
+    assert snap_compare(app(theme), terminal_size=size, run_before=answered)

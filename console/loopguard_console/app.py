@@ -36,6 +36,7 @@ from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.themes import DARK, THEMES, own_variables
+from loopguard_console.view import View
 from loopguard_console.widgets.sessions import session_title
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
@@ -280,6 +281,25 @@ class ConsoleApp(App[None]):
             return safe(named, 40)
         known = self.desk.session(session)
         return safe(session, 40) if known is None else session_title(known, 40)
+
+    def judge_with(self, view: View, policy: str) -> None:
+        """Judge a recording with *policy*, as typed, from now on; empty: as it was recorded."""
+        session, recording = view.recording.session, view.recording
+        if self.loading(session):
+            self.say("The recording is still being read. Try again in a moment.", True)
+            return
+        at = recording.row(view.cursor).start_seq if view.cursor >= 0 else 0
+        self.remembered.judge(session or self.source, policy)
+        del self.desk.views[session]
+        said = f"Judged with {policy} from now on" if policy else "Judged as it was recorded"
+        self.say(f"{said}; p changes that.", False)
+        if self._feed is not None:
+            self._wanted.discard(session)
+            self._want()
+        else:
+            events = recording.source.after(0, recording.seq)
+            self.run_worker(self._read_on(iter(events)), exclusive=True, group="reading")
+        self.go_to_event(session, at)
 
     def bookmarks(self, session: str) -> Bookmarks:
         """The bookmarks that the person set in a session, or in the file that has no name for it."""

@@ -22,6 +22,7 @@ from loopguard_console.view import View
 from loopguard_core.calls import Events
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
+from loopguard_core.policies.base import Policy
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Machine, Request, Session
 
@@ -59,6 +60,7 @@ class Desk:
         self.pinned: Callable[[str], bool] = lambda session: False
         self.named: Callable[[str], str] = lambda session: ""
         self.bookmarks: Callable[[str], Bookmarks] = lambda session: Bookmarks([], lambda _: None)
+        self.judged: Callable[[str], Policy | None] = lambda session: None
         self.loaded = not live
         self._guard_of = guard_of
         self._events_of = events_of
@@ -91,15 +93,23 @@ class Desk:
         view = self.views.get(session)
         if view is None:
             first = next((e for e in events if e.type == "session_start"), None)
-            recording = Recording(self._guard_of(first), self._events_of(session))
+            recording = self._recording(session, first)
             recording.session = session
             view = self.views[session] = View(recording, live=self.live)
             view.bookmarks = self.bookmarks(session)
         for at, event in enumerate(events):
+            if view.recording.judges:
+                break
             if event.seq > view.recording.seq and _changes_settings(event):
                 view.append(events[: at + 1])  # what is known already is passed over
                 view.recording.go_on_under(self._guard_of(event))
         view.append(events)
+
+    def _recording(self, session: str, start: Event | None) -> Recording:
+        guard, policy = self._guard_of(start), self.judged(session)
+        if policy is not None:
+            guard = Guard(policy, mode="observe", traits=guard.traits, unique=True)
+        return Recording(guard, self._events_of(session), judges=policy is not None)
 
     def record(self, events: Iterable[Event]) -> None:
         """Further events of a recording, of whatever sessions."""

@@ -23,6 +23,7 @@ from loopguard_console.render import safe
 from loopguard_console.retention import Retention
 from loopguard_console.sending import Sender
 from loopguard_console.stores import settings
+from loopguard_console.whatif import chosen
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
@@ -84,13 +85,15 @@ def stored_app(session: str, store_path: str | None = None) -> ConsoleApp:
     def reading() -> Store:
         return open_store(store_path, create=False, read_only=True)
 
+    desk, remembered = _desk(reading(), live=False), _remembered()
+    desk.judged = lambda name: chosen(remembered, name)
     return ConsoleApp(
-        _desk(reading(), live=False),
+        desk,
         source=session,
         feed_of=lambda post: Feed(
             reading, post, host=os.uname().nodename, beats=False, only=session
         ),
-        remembered=_remembered(),
+        remembered=remembered,
     )
 
 
@@ -112,9 +115,11 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
         guard_of=lambda start: guard_of(start, config),
         events_of=lambda session: ListEvents(),
     )
+    remembered = _remembered()
+    desk.judged = lambda session: chosen(remembered, session or title)
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
-    return ConsoleApp(desk, source=title, rest=rest, remembered=_remembered())
+    return ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
 
 
 def _needs_terminal() -> None:

@@ -99,6 +99,21 @@ class Remembered:
         self._table("bookmarks").pop(session, None)
         self._write()
 
+    def judged(self, session: str) -> str:
+        """The policy with which the person judges a recording, as typed; empty for its own."""
+        kept = self._table("judged").get(session)
+        return kept if isinstance(kept, str) else ""
+
+    def judge(self, session: str, policy: str) -> None:
+        """Judge a recording with *policy* from now on; empty: with its own again."""
+        table = self._table("judged")
+        table.pop(session, None)
+        if policy:
+            table[session] = policy[:2_000]
+        for old in list(table)[:-BOOKMARKED]:
+            del table[old]
+        self._write()
+
     def bookmarks(self, session: str) -> list[int]:
         """The numbers of the events that the person marked in a session."""
         kept = self._table("bookmarks").get(session)

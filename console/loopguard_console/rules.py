@@ -23,7 +23,9 @@ class RuleError(Exception):
     """A rule that cannot be written there: why, and what to do."""
 
 
-Value = bool | int | list[int] | list[str]
+Value = bool | int | float | str | list[int] | list[str]
+#: A table, a key in it, and what the key is to be.
+Change = tuple[tuple[str, ...], str, Value]
 
 
 class Rule(NamedTuple):
@@ -77,9 +79,24 @@ def field_rules(args: object) -> list[Rule]:
 
 
 def propose(cwd: str, tool: str, rule: Rule) -> Edit:
-    """The change that writes *rule* for *tool* into the settings that hold in *cwd*.
+    """The change that writes *rule* for *tool* into the settings that hold in *cwd*. Raises ``RuleError``."""
+    return _proposed(cwd, [((*rule.above, tool), key, value) for key, value in rule.values.items()])
 
-    Where there are none, a new ``loopguard.toml`` in that folder. Raises ``RuleError``.
+
+def propose_policy(cwd: str, policy: str, options: dict[str, Any]) -> Edit:
+    """The change that makes *policy* with *options* the one that holds in *cwd*. Raises ``RuleError``."""
+    changes: list[Change] = [((), "policy", policy)]
+    for key, value in options.items():
+        if not isinstance(value, (bool, int, float, str, list)):
+            raise RuleError(f"{key} is a table: write it into the file by hand")
+        changes.append((("policies", policy), key, value))
+    return _proposed(cwd, changes, adds=False)
+
+
+def _proposed(cwd: str, changes: list[Change], *, adds: bool = True) -> Edit:
+    """The change of the settings that hold in *cwd*; where there are none, a new ``loopguard.toml`` there.
+
+    *adds*: names in a list are added to those that are there.
     """
     try:
         path = Path(find(cwd, os.environ) or Path(cwd, "loopguard.toml"))
@@ -88,10 +105,10 @@ def propose(cwd: str, tool: str, rule: Rule) -> Edit:
     except (ConfigError, OSError, ValueError) as error:
         raise RuleError(f"the settings cannot be read: {error}") from None
     top = ("tool", "loopguard") if path.name == "pyproject.toml" else ()
-    table = (*top, *rule.above, tool)
     after = before or ""
-    for key, value in rule.values.items():
-        wanted = _wanted(expected, table, key, value)
+    for below, key, value in changes:
+        table = (*top, *below)
+        wanted = _wanted(expected, table, key, value) if adds else value
         after = _edited(after, table, key, wanted)
         expected = _set(expected, table, key, wanted)
     try:
@@ -161,7 +178,8 @@ def _set(old: dict[str, Any], table: tuple[str, ...], key: str, value: object) -
 def _edited(text: str, table: tuple[str, ...], key: str, value: Value) -> str:
     line = f"{key} = {_shown(value)}"
     lines = text.split("\n")
-    at = next((n for n, found in enumerate(lines) if _header(found) == table), None)
+    heads = (n for n, found in enumerate(lines) if _header(found) == table)
+    at = next(heads, None) if table else -1
     if at is None:
         header = f"[{'.'.join(map(_quoted, table))}]"
         kept = text.rstrip("\n")
@@ -173,6 +191,8 @@ def _edited(text: str, table: tuple[str, ...], key: str, value: Value) -> str:
             lines[number] = line
             return "\n".join(lines)
     lines.insert(at + 1, line)
+    if at < 0 and len(lines) > 1 and lines[1].lstrip().startswith("["):
+        lines.insert(1, "")
     return "\n".join(lines)
 
 
@@ -192,7 +212,7 @@ def _header(line: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _shown(value: Value | str) -> str:
+def _shown(value: Value) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
     return _string(value) if isinstance(value, str) else str(value).lower()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from loopguard_console.remembered import Remembered
 from loopguard_core.comparing import Comparison, compare
 from loopguard_core.events import Event, load
 from loopguard_core.judging import judge
@@ -29,10 +31,11 @@ class Answer:
     @property
     def words(self) -> str:
         """First verdicts, calls saved, stops of calls that made progress, and what people said, in words."""
-        first = [f"{tier.word} {at}" for tier, at in self.sums.first.items() if at is not None]
+        first = [f"{tier.word} #{at}" for tier, at in self.sums.first.items() if at is not None]
         words = ["first " + " · ".join(first) if first else "never objects"]
         if self.sums.not_run:
-            words.append(f"{self.sums.not_run} calls would not have run")
+            calls = "call" if self.sums.not_run == 1 else "calls"
+            words.append(f"{self.sums.not_run} {calls} would not have run")
         if self.sums.stopped_progress:
             words.append(f"{self.sums.stopped_progress} of them made progress")
         labels = self.sums.labels
@@ -63,6 +66,15 @@ def _tiers(events: list[Event], policy: Policy, traits: TraitTable) -> bytes:
     )
 
 
+#: What stands for a policy with options in the list -> how a person would type it.
+_TYPED = {"hermes, hard stop": 'hermes {"hard_stop_enabled": true}'}
+
+
+def typed(label: str) -> str:
+    """What a person would type for an answer's ``policy``."""
+    return _TYPED.get(label, label)
+
+
 def every_policy() -> dict[str, Policy]:
     """All policies with their own defaults; for Hermes' kind with its hard stop on, too."""
     found = {name: registry.create(name) for name in registry.names()}
@@ -71,8 +83,19 @@ def every_policy() -> dict[str, Policy]:
     return found
 
 
-def read_policy(text: str) -> tuple[str, Policy]:
-    """A policy as a person types it: ``graded {"block_at": 5}``. Raises ``PolicyError``."""
+def chosen(remembered: Remembered, session: str) -> Policy | None:
+    """The policy that a person chose to judge a recording with, None for its own."""
+    text = remembered.judged(session)
+    if not text:
+        return None
+    try:
+        return read_policy(text)[1]
+    except PolicyError:
+        return None  # it is not known any more
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and options of a policy as a person types it. Raises ``PolicyError``."""
     name, _, given = text.strip().partition(" ")
     try:
         options = load(given) if given.strip() else {}
@@ -80,4 +103,10 @@ def read_policy(text: str) -> tuple[str, Policy]:
         raise PolicyError(f"the options are not JSON: {error}") from None
     if not isinstance(options, dict):
         raise PolicyError('the options are a JSON object, such as {"block_at": 5}')
+    return name, options
+
+
+def read_policy(text: str) -> tuple[str, Policy]:
+    """A policy as a person types it: ``graded {"block_at": 5}``. Raises ``PolicyError``."""
+    name, options = parse(text)
     return text.strip(), registry.create(name, options)

@@ -54,10 +54,19 @@ class Recording(Repeats):
 
     ``keys``, ``tiers`` and ``outcomes`` (places in ``STATES``) have one entry a call. ``letters`` numbers
     the keys that came again within a window, in the order in which they first did; ``asked_at`` has the last request about a call.
+    *judges*: every verdict is the guard's own, whatever was recorded.
     """
 
-    def __init__(self, guard: Guard, events: Events | None = None, *, window: int = WINDOW) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        events: Events | None = None,
+        *,
+        window: int = WINDOW,
+        judges: bool = False,
+    ) -> None:
         self.guard = guard
+        self.judges = judges
         self.source = ListEvents() if events is None else events
         self.window = window
         self.session = ""
@@ -178,7 +187,7 @@ class Recording(Repeats):
             if call in self._seen:
                 return
             self._seen.add(call)
-        verdict = stored_verdict(event)
+        verdict = self._stored(event)
         folded = self.guard.apply(event)
         ruling = self.guard.ruling(call)
         verdict = verdict or folded or Verdict(Tier.ALLOW, "")
@@ -213,11 +222,14 @@ class Recording(Repeats):
         self._starts.append(self.seq)
         self._spans.append(0)
 
+    def _stored(self, event: Event) -> Verdict | None:
+        return None if self.judges else stored_verdict(event)
+
     def _end(self, event: Event, folded: Verdict | None) -> None:
         row = self._open.pop(str(event.data["call"]), None)
         if row is None:
             return
-        verdict = stored_verdict(event) or folded
+        verdict = self._stored(event) or folded
         self.outcomes[row] = STATES.index(str(event.data["outcome"]))
         span = self.seq - self._starts[row]
         self._spans[row] = min(span, _LONG)
@@ -374,7 +386,7 @@ class Recording(Repeats):
         start, end = self.events_of(index)
         if start is None:
             return None, None
-        before, after = stored_verdict(start), None if end is None else stored_verdict(end)
+        before, after = self._stored(start), None if end is None else self._stored(end)
         if before is None:
             before = self.guard_at(start.seq - 1).rule(start).verdict
         if after is None and end is not None and self._after[index]:

@@ -11,11 +11,14 @@ from loopguard_console import rules
 from loopguard_console.exporting import KINDS, ExportError, export
 from loopguard_console.query import Query, QueryError
 from loopguard_console.rules import Edit, RuleError
+from loopguard_console.screens.change import ChangeScreen
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.rule import RuleScreen
-from loopguard_console.screens.whatif import WhatIf
+from loopguard_console.screens.whatif import Chosen, WhatIf
+from loopguard_console.whatif import parse
 from loopguard_core.labels import LABELS
+from loopguard_core.policies.options import PolicyError
 
 if TYPE_CHECKING:
     from loopguard_console.view import View
@@ -39,7 +42,38 @@ class Debugging(DecidingScreen):
         if view is None or not len(view.recording):
             self.notify("There is no call to ask about yet.", markup=False)
             return
-        await self.console_app.open_screen(WhatIf(view, view.recording.guard.traits))
+
+        def answer(chosen: Chosen | None) -> None:
+            if chosen is not None and chosen.write:
+                self._propose_policy(view, chosen.policy)
+            elif chosen is not None:
+                self.console_app.judge_with(view, chosen.policy)
+
+        await self.console_app.open_screen(WhatIf(view, view.recording.guard.traits), answer)
+
+    def _propose_policy(self, view: View, policy: str) -> None:
+        """Show what would change in the settings of the session's project."""
+        app = self.console_app
+        if app.desk.live and app.decider is None:
+            self.notify(app.why_not, markup=False)
+            return
+
+        def answer(edit: Edit | None) -> None:
+            if edit is not None:
+                self._write_rule(edit, "Written", "U takes it back.")
+
+        try:
+            edit = rules.propose_policy(self._folder(view), *parse(policy))
+        except (RuleError, PolicyError) as error:
+            app.say(str(error), True)
+            return
+        app.push_screen(ChangeScreen(f"Policy  {policy}", edit), answer)
+
+    def _folder(self, view: View) -> str:
+        """Where the session ran, if that folder is here; else where the console was started."""
+        start = view.recording.start
+        cwd = start.text("cwd") if start is not None else ""
+        return cwd if cwd and Path(cwd).is_dir() else str(Path.cwd())
 
     # -- breakpoints -------------------------------------------------------------------------------
 
@@ -143,8 +177,6 @@ class Debugging(DecidingScreen):
         if app.desk.live and app.decider is None:
             self.notify(app.why_not, markup=False)
             return
-        start = view.recording.start
-        cwd = start.text("cwd") if start is not None else ""
         row = view.recording.row(view.cursor)
 
         def answer(edit: Edit | None) -> None:
@@ -152,9 +184,8 @@ class Debugging(DecidingScreen):
                 self._write_rule(edit, "Written", "U takes it back.")
 
         args = view.recording.args(view.cursor)
-        folder = cwd if Path(cwd).is_dir() and cwd else str(Path.cwd())
         policies = view.recording.guard.policy.name.split("+")
-        await app.open_screen(RuleScreen(row.tool, args, folder, policies), answer)
+        await app.open_screen(RuleScreen(row.tool, args, self._folder(view), policies), answer)
 
     def action_undo_rule(self) -> None:
         """Take the last rule back."""

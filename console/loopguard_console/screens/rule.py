@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from loopguard_console.render import safe
 from loopguard_console.rules import TRAITS, Edit, Rule, RuleError, field_rules, propose
+from loopguard_console.screens.change import painted
 from loopguard_console.thresholds import Thresholds, rule_of, thresholds_for
 from loopguard_console.widgets.numbers import Numbers
 
@@ -61,12 +62,7 @@ class RuleScreen(ModalScreen[Edit | None]):
         self.query_one(Numbers).display = edit is None and filling is not None
         self.query_one("#diff").display = edit is not None
         if edit is not None:
-            styles = {"+": "$text-success", "-": "$text-error", "@": "$dim"}
-            lines = [
-                Content.assemble((safe(line), styles.get(line[:1], "")))
-                for line in edit.diff().split("\n")
-            ]
-            self.query_one("#change", Static).update(Content("\n").join(lines))
+            self.query_one("#change", Static).update(painted(edit))
         self.query_one("#says", Static).update(safe(says))
 
     def _choose(self) -> None:

@@ -53,6 +53,10 @@ class StatusBar(Pane):
             return []
         guard = view.recording.guard
         parts = [(f"guard {safe(guard.policy.name, 24)} · {guard.mode} ", "$dim")]
+        if view.recording.judges:
+            parts = [
+                (f"judged with {safe(guard.policy.name, 24)}, not as recorded ", "$text-accent")
+            ]
         if view.recording.lost:
             parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
         return parts
