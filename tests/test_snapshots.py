@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ReferenceType, ref
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,10 +86,17 @@ def passed(events: list[Event], **sizes: int) -> Snapshots:
     return snapshots
 
 
-@given(st.text("aab ", max_size=60), st.lists(st.integers(0, 125), max_size=12), st.booleans())
-def test_wherever_one_looked_before(calls: str, places: list[int], stored: bool) -> None:
+@given(
+    st.text("aab ", max_size=60),
+    st.lists(st.integers(0, 125), max_size=12),
+    st.booleans(),
+    st.sampled_from([1, 3, 1_000]),
+)
+def test_wherever_one_looked_before(
+    calls: str, places: list[int], stored: bool, weight: int
+) -> None:
     events = log(calls, stored=stored)
-    snapshots = passed(events, kept=4, spacing=5, near=3, close=2)
+    snapshots = passed(events, kept=4, spacing=5, near=3, close=2, weight=weight)
     for place in places:
         seq = min(place, len(events))
         found, wanted = snapshots.at(seq, Log(events)), at_once(events, seq)
@@ -102,6 +113,33 @@ def test_stepping_back_reads_little_and_no_payloads() -> None:
         snapshots.at(seq, source)
     assert source.read - far < 49 * 2 * 64
     assert source.payloads == 0
+
+
+def test_a_turn_of_many_different_calls_does_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events = log("".join(chr(0x4E00 + n) for n in range(3_000)), stored=True)
+    copies: list[ReferenceType[Guard]] = []
+    made = Guard.copy
+
+    def copy(guard: Guard) -> Guard:
+        twin = made(guard)
+        copies.append(ref(twin))
+        return twin
+
+    monkeypatch.setattr(Guard, "copy", copy)
+    guard = Guard(Config({"policy": "progress"}).make_policy(), mode="observe", unique=True)
+    snapshots = Snapshots(guard, weight=5_000)
+    for event in events:
+        guard.apply(event)
+        snapshots.passed(event.seq, guard)
+    assert guard.policy.weight() == 3_000
+    for seq in (5_900, 3_000, 2_990, 100):
+        assert snapshots.at(seq, Log(events)).seq == seq
+    gc.collect()
+    alive = [kept for known in copies if (kept := known()) is not None]
+    assert len(copies) > len(alive) > 2
+    assert sum(kept.policy.weight() for kept in alive) < 2 * 5_000 + 2 * 3_000
 
 
 def test_payloads_are_read_where_the_records_are_missing() -> None:

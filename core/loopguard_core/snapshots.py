@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: Guards kept over the whole log, and events between two of them at first; it doubles when they are too many.
 KEPT = 256
 SPACING = 256
+#: What the guards that are kept may hold together, and as much again near a place: one whose turn has ten
+#: thousand different calls weighs so much, and a copy of it takes its time.
+WEIGHT = 200_000
 #: Guards kept around the place last looked at, and the least events between two of them.
 NEAR = 64
 CLOSE = 32
@@ -30,7 +33,8 @@ class Snapshots:
     """Guards of one log at chosen events, from *guard*, which is fresh, on.
 
     *kept* guards at most over the whole log, at first *spacing* events apart; *near* around where somebody
-    looks, at least *close* events apart.
+    looks, at least *close* events apart. Either of the two holds at most *weight* (``Policy.weight``), and
+    one guard.
     """
 
     def __init__(
@@ -41,9 +45,12 @@ class Snapshots:
         spacing: int = SPACING,
         near: int = NEAR,
         close: int = CLOSE,
+        weight: int = WEIGHT,
     ) -> None:
         self._most_kept, self._most_near = kept, near
         self._spacing, self._close = spacing, close
+        self._most_weight = weight
+        self._weight = 0
         self._kept = [(0, guard.copy())]
         self._turns: set[int] = set()
         self._near: list[tuple[int, Guard]] = []
@@ -55,13 +62,19 @@ class Snapshots:
         if seq % self._spacing:
             return
         self._kept.append((seq, guard.copy()))
-        if len(self._kept) - len(self._turns) > self._most_kept:
+        self._weight += guard.policy.weight()
+        while self._too_much():
             self._spacing *= 2
             self._kept = [
                 pair
                 for pair in self._kept
                 if pair[0] % self._spacing == 0 or pair[0] in self._turns
             ]
+            self._weight = _weight(self._kept)
+
+    def _too_much(self) -> bool:
+        regular = len(self._kept) - len(self._turns)
+        return regular > self._most_kept or (self._weight > self._most_weight and regular > 1)
 
     def turned(self, seq: int, guard: Guard) -> None:
         """From event *seq* on the log is folded with another policy, as *guard* has it: kept for good."""
@@ -73,7 +86,8 @@ class Snapshots:
     def at(self, seq: int, source: Events) -> Guard:
         """The guard after event *seq* of *source*. To be looked at, not fed; good until the next call."""
         reached, guard = self._before(seq)
-        close = max(self._close, self._spacing // self._most_near)
+        # A copy of a heavy guard costs as much as folding many events.
+        close = max(self._close, self._spacing // self._most_near, guard.policy.weight() // 8)
         for event in self._between(reached, seq, guard, source):
             guard.apply(event)
             reached += 1
@@ -102,7 +116,9 @@ class Snapshots:
         if place and self._near[place - 1][0] == seq:
             return
         self._near.insert(place, (seq, guard.copy()))
-        if len(self._near) > self._most_near:
+        while len(self._near) > 1 and (
+            len(self._near) > self._most_near or _weight(self._near) > self._most_weight
+        ):
             lowest, highest = self._near[0][0], self._near[-1][0]
             del self._near[0 if seq - lowest >= highest - seq else -1]
 
@@ -118,6 +134,10 @@ class Snapshots:
                 return
             yield from events
             after += len(events)
+
+
+def _weight(pairs: list[tuple[int, Guard]]) -> int:
+    return sum(guard.policy.weight() for _, guard in pairs)
 
 
 def _seq(pair: tuple[int, Guard]) -> int:

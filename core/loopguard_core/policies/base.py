@@ -142,6 +142,11 @@ class Policy:
         """By policy, the options of ``tools.NAME`` as they hold for *tool*: counts, or a list of them."""
         return {}
 
+    def weight(self) -> int:
+        """How many things the state holds: what a copy costs, in time and memory."""
+        held = (getattr(self, name) for name in self.state)
+        return sum(len(value) for value in held if isinstance(value, (dict, list, set)))
+
     def copy(self) -> Policy:
         """An independent policy in the same state."""
         from copy import copy, deepcopy  # an agent never copies

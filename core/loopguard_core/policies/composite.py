@@ -90,6 +90,9 @@ class Composite(Policy):
     def thresholds_of(self, tool: str) -> dict[str, dict[str, Any]]:
         return {k: v for member in self.members for k, v in member.thresholds_of(tool).items()}
 
+    def weight(self) -> int:
+        return super().weight() + sum(member.weight() for member in self.members)
+
     def copy(self) -> Composite:
         twin = super().copy()
         assert isinstance(twin, Composite)

@@ -180,6 +180,9 @@ class Progress(Policy):
                 found += [varied(agent, tool) for tool in sorted(agent.dry_tools)]
         return found
 
+    def weight(self) -> int:
+        return sum(len(agent.asked) for agent in self._agents.values())
+
     def copy(self) -> Progress:
         from copy import copy  # an agent never copies
 
