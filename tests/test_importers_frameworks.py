@@ -227,3 +227,24 @@ def test_a_demonstration_of_swe_agent_is_a_history_alone(tmp_path: Path) -> None
         ("submit", "pending"),
     ]
     assert texts(events) == ["Fix it."]
+
+
+def test_what_openhands_prints_stands_behind_marks_among_other_output(tmp_path: Path) -> None:
+    lines = (DATA / "openhands_sdk.jsonl").read_text().splitlines()
+    printed = "Initializing agent...\n" + "Loading {x}\n" * 50
+    for line in lines:
+        pretty = json.dumps(json.loads(line), indent=2, sort_keys=True)
+        printed += f"--JSON Event--\n{pretty}\nAgent is working\n"
+    path = tmp_path / "openhands.log"
+    ((_, whole),) = opened("openhands_sdk.jsonl")
+    path.write_text(printed + "Agent finished\n")
+    ((recording, events),) = opened(path)
+    assert (recording.format, calls(events)) == ("openhands", calls(whole))
+    assert texts(events) == texts(whole)
+    assert recording.report.clean
+    for cut in range(len(printed) // 4, len(printed), 97):
+        path.write_text(printed[:cut])
+        ((recording, events),) = opened(path)
+        made = [(tool, args) for tool, args, _ in calls(events)]
+        assert made == [(tool, args) for tool, args, _ in calls(whole)][: len(made)]
+        assert recording.report.bad_lines <= 1

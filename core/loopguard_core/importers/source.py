@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from hashlib import blake2b
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +15,7 @@ from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
 from loopguard_core.importers.folder import Joined, event_files
 from loopguard_core.importers.head import Head, documents_in, first_records, lines_by_name
+from loopguard_core.importers.marked import is_marked, marked
 from loopguard_core.importers.reading import parser
 
 TYPE_CHECKING = False
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
 _HEAD_LINES = 20
+_OTHER_LINES = 200
 _HEAD_BYTES = 262_144
 #: so many lines are looked at however long they are: one huge record says little of a format
 _HEAD_LEAST = 4
@@ -46,6 +49,7 @@ class Source:
         self._stream, self._inflated = decompressed(stream, place)
         self._lines: list[bytes] = []
         self._ended = False
+        self._events: Iterator[bytes] | None = None
         self._documents: list[Any] | None = None
         self.head = self._look()
 
@@ -159,7 +163,7 @@ class Source:
         yield from head
         if not self._ended:
             try:
-                yield from self._stream
+                yield from self._events or self._stream
             except OSError as error:
                 raise Unreadable(f"{self.place}: cannot be read: {error}") from None
         if self.cut:
@@ -200,14 +204,28 @@ class Source:
             raise Unreadable(f"{self.place}: binary data, not a transcript")
         self._lines.append(first)
         read = len(first)
-        while len(self._lines) < (_HEAD_LINES if read < _HEAD_BYTES else _HEAD_LEAST):
+        while len(self._lines) < (self._enough() if read < _HEAD_BYTES else _HEAD_LEAST):
             line = self._next()
             if not line:
                 self._ended = True
                 break
             self._lines.append(line)
             read += len(line)
+        if is_marked(self._lines):
+            self._unwrap()
         return self._classify(name)
+
+    def _enough(self) -> int:
+        """How many lines tell what it is; more where there is only other output yet."""
+        begun = any(line.startswith((b"{", b"[")) for line in self._lines)
+        return _HEAD_LINES if begun else _OTHER_LINES
+
+    def _unwrap(self) -> None:
+        """Read on only what stands behind the marks."""
+        opening, self._lines = self._lines, []
+        self._events = marked(chain(opening, [] if self._ended else self._stream))
+        self._lines = list(islice(self._events, _HEAD_LINES))
+        self._ended = len(self._lines) < _HEAD_LINES
 
     def _tables(self) -> frozenset[str]:
         if self.path is None or self._inflated is not None:

@@ -38,6 +38,7 @@ class Tail(Source):
         self._name = path.name
         self._at_end = at_end
         self._documents = None
+        self._events = None
         self._inflated = None
         self._lines = []
         self.head = Head("lines", path.name, b"", [])
