@@ -92,6 +92,31 @@ def test_an_empty_answer(text: str, empty: bool) -> None:
     assert answers.is_empty(text) is empty
 
 
+@pytest.mark.parametrize(
+    ("text", "reads", "error"),
+    [
+        ("Error: no such column: c7", False, True),
+        ("Could not find element #b7", False, True),
+        ("Answer rejected: tests do not pass", False, True),
+        ("404 Not Found", True, True),
+        ('{"success": false, "message": "out of stock"}', False, True),
+        ('{"isError": true, "content": []}', False, True),
+        ('{"id": 7, "status": "failed"}', False, True),
+        ('{"id": 7, "status": "failed"}', True, False),
+        ("exit code: 1\nModuleNotFoundError: No module named x", False, True),
+        ("exit code: 1\n3 files would be reformatted", False, False),
+        ("404", False, False),
+        ("2 failed, 1 passed", False, False),
+        ("rejected", False, True),
+        ("The request was fine", False, False),
+        ("Error handling in Go: a guide\nto it\nin\nfive\nlines", False, False),
+    ],
+)
+def test_a_success_that_reports_an_error(text: str, reads: bool, error: bool) -> None:
+    assert answers.reports_error(text, reads=reads) is error
+    assert not answers.reports_error(f"{text}\nand more", file=True)
+
+
 SAME, TIME, NEWS = "same", "time", "news"
 
 
@@ -106,6 +131,20 @@ SAME, TIME, NEWS = "same", "time", "news"
         ("[read 3 times]", "[read 4 times]", SAME),
         ("at 2026-01-01T00:00:00Z", "at 2026-01-01T00:00:07Z", TIME),
         ("elapsed 30s", "elapsed 60s", TIME),
+        ("finished after 3m2s", "finished after 1h0m7s", SAME),
+        ("real 0m0.42s", "real 1m3.10s", SAME),
+        ("Duration 35ms (setup 12ms)", "Duration 7ms (setup 3ms)", SAME),
+        ('{"requestId":"8f3a2b1c","n":1}', '{"requestId":"77ab01cd","n":1}', SAME),
+        ('{"executionTimeMs":42}', '{"executionTimeMs":7}', SAME),
+        ('{"completion_tokens":42}', '{"completion_tokens":77}', SAME),
+        ("[Thread-12] ok", "[Thread-7] ok", SAME),
+        ("(node:4711) Warning: x", "(node:815) Warning: x", SAME),
+        ("<Page object at 0x7f3a2b10>", "<Page object at 0x7f99aa00>", SAME),
+        ("access_count: 3", "access_count: 4", SAME),
+        ('{"uptime":1007}', '{"uptime":2011}', TIME),
+        ('{"duration":1.5}', '{"duration":1.7}', TIME),
+        ("0x7ffe0000: 0x3f21", "0x7ffe0000: 0x88aa", NEWS),
+        ("node 4711 ready", "node 815 ready", NEWS),
         ("line 10", "line 11", NEWS),
         ("done=3", "done=4", NEWS),
         ("12% of it", "13% of it", NEWS),
@@ -133,6 +172,11 @@ def test_what_changes_in_a_success(one: str, other: str, kind: str) -> None:
         ({"list": "home", "description": "milk"}, {"list": "home", "description": "milk"}),
         ({"url": "HTTPS://Example.org/a/#top"}, {"url": "https://example.org/a"}),
         ({"x": {"b": 2.0, "a": None}}, {"x": {"b": 2}}),
+        ({"filePath": "./a", "requestId": "7"}, {"filePath": "a"}),
+        ({"explanation": "to see"}, {}),
+        ({"thought": "hm"}, {"thought": "hm"}),
+        ({"url": "https://a.b", "attempt": 3}, {"url": "https://a.b"}),
+        ({"student": "s", "attempt": 3}, {"student": "s", "attempt": 3}),
     ],
 )
 def test_tidied_arguments(args: dict[str, Any], tidied: dict[str, Any]) -> None:
@@ -161,4 +205,5 @@ def test_what_a_command_says_of_itself() -> None:
     assert field_lines({"view_range": [1, 40]}) == (0, 40)
     assert field_lines({"offset": 10, "limit": 5}) == (10, 15)
     assert field_lines({"start_line": 5, "end_line": 2}) is None
+    assert field_lines({"startLine": 5, "endLine": 9}) == (5, 10)
     assert field_lines({"path": "x"}) is None

@@ -45,6 +45,7 @@ class Progress(Policy):
         self._per_tool = options.take_tools(lambda own: Limits.take(own, self.limits.options))
         self.records = ProgressScheme(Matchers.take(options))
         super().__init__(self.records)
+        self._name = self.records.name
         self._agents: dict[str, Agent] = {}
         #: Calls in flight: agent, message, signature, start, and what the call before it waited.
         self._started: dict[str, Started] = {}
@@ -52,10 +53,10 @@ class Progress(Policy):
     # -- the contract ----------------------------------------------------------------------------
 
     def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['s']}"
+        return f"{call.tool}:{call.records[self._name]['s']}"
 
     def peek(self, call: Call) -> Verdict:
-        record = call.records[self.scheme.name]
+        record = call.records[self._name]
         signature = f"{call.tool}:{record['s']}"
         agent = self._agents.get(call.agent)
         count = 1
@@ -79,7 +80,7 @@ class Progress(Policy):
         return Verdict(ALLOW, "progress", signature, count, own.block_at, reasons.traits(record))
 
     def start(self, call: Call) -> None:
-        record = call.records[self.scheme.name]
+        record = call.records[self._name]
         agent, asked = self._place(call, record)
         asked.open += 1
         asked.idle += 1
@@ -102,7 +103,7 @@ class Progress(Policy):
             agent.last_wait = record.get("w", 0.0)
 
     def refuse(self, call: Call) -> None:
-        record = call.records[self.scheme.name]
+        record = call.records[self._name]
         agent, asked = self._place(call, record)
         if _parched(agent) and not self._worn(agent, asked):
             if agent.message_probe is None:
@@ -126,8 +127,8 @@ class Progress(Policy):
             return None
         if kind in ("cancelled", "pending"):
             return Verdict(ALLOW, self.name, asked.signature)
-        request = call.records[self.scheme.name]
-        record = outcome.records.get(self.scheme.name, {})
+        request = call.records[self._name]
+        record = outcome.records.get(self._name, {})
         if "p" in request["f"] or "z" in request["f"]:
             agent.last_wait = max(agent.last_wait, spent(started[3], outcome))
         if kind == "ok":

@@ -131,11 +131,6 @@ class Memory:
         though none is known that it could be like; None where it need not be read."""
         outlines = self._seen.get(signature)
         alike: Outline | None = None
-        if outlines is None:
-            alike, outlines = made, self._seen.setdefault(signature, [])
-        elif not outlines and signature in self._unsure:
-            self._unsure.discard(signature)
-            alike = made
         if outlines:
             made.unlike = row = outlines[-1].unlike + 1
             moved = (
@@ -146,6 +141,11 @@ class Memory:
                     alike, made.unlike = outline, 0
                     break
                 moved = False
+        elif outlines is None:
+            alike, outlines = made, self._seen.setdefault(signature, [])
+        elif signature in self._unsure:
+            self._unsure.discard(signature)
+            alike = made
         if len(outlines) >= _OUTLINES:
             del outlines[0]
         outlines.append(made)

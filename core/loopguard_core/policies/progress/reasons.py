@@ -54,7 +54,7 @@ _known: dict[tuple[str, str, str, str], tuple[str, ...]] = {}
 
 def traits(record: Record, how: str = "") -> tuple[str, ...]:
     """The traits and normalisations of a request and (*how*, see ``Asked``) of its answer, in words."""
-    key = (record.get("f", ""), record.get("d", ""), record.get("v", ""), how)
+    key = (record["f"], record.get("d", ""), record.get("v", ""), how)
     found = _known.get(key)
     if found is None:
         if len(_known) > 500:

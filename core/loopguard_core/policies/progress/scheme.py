@@ -314,10 +314,10 @@ class ProgressScheme(Scheme):
             record["l"] = lines_of(words)
         outline.record = record
         like = self._memory.answered(signature, outline, min(len(text), LONG))
-        if like is None and len(text) <= _MADE and _of_kin(flags, record, request):
-            like = outline
         if like is None:
-            return record
+            if len(text) > _MADE or not _of_kin(flags, record, request):
+                return record
+            like = outline
         known = self._tool(tool, traits)
         reads = known.reads or "r" in flags
         numbered = (
@@ -381,9 +381,9 @@ class ProgressScheme(Scheme):
 
 def _of_kin(flags: str, record: Record, request: Record) -> bool:
     """True where the answer is compared with those of other calls, so that it is read in any case."""
-    if "z" in record or "e" in record or "o" in record:
+    if "g" in request or not ("q" in flags or "k" in request or ("r" in flags and "h" in record)):
         return False
-    return "q" in flags or "k" in request or ("h" in record and "r" in flags and "g" not in request)
+    return not ("z" in record or "e" in record or "o" in record)
 
 
 def _failed(result: Payload, text: str, said: list[str]) -> Record:

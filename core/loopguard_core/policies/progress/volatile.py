@@ -18,6 +18,8 @@ _UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _COLOURS = lazy(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _HEX = lazy(r"0x[0-9a-f]{4,}")
 _NUMBER = lazy(r"([0-9][0-9.,]*)([a-zµ%]*)")
+#: ``1h2m3s``, ``0m0.42s``: the number and the unit of its last part count.
+_SPAN = lazy(r"(?:[0-9]+[dhm])+([0-9]+(?:\.[0-9]+)?)(m?s)")
 _DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
 _NOTICE = lazy(
     r"\n?\[[^\]\n]{0,80}\b(?:loop\w*|guard\w*|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
@@ -41,8 +43,10 @@ _OWN = frozenset(
 )
 #: Of these a bare number is enough; "chunk 12" or "message 5" is what was asked for.
 _OWN_BARE = frozenset(
-    "request req trace span correlation invocation process thread connection conn x-request".split()
+    "request req trace span correlation invocation process thread worker connection conn x-request".split()
 )
+#: What runs a call, and is numbered: ``Thread-12``.
+_RUNS = frozenset(("thread", "worker", "process", "pid"))
 #: What leads a made-up name: ``job-8f3a2b1c``.
 _NOUNS = frozenset("job id ticket issue order build deploy deployment pod tmp task".split())
 #: A duration after these is still to come.
@@ -50,14 +54,20 @@ _AHEAD = frozenset(
     "eta remaining left countdown wait retry again starts due try every timeout limit within".split()
 )
 #: Ids by their very name. A digest of a content is none: it changes with the content.
-_TOKENS = frozenset(("uid", "uuid", "guid", "nonce", "rid", "cid", "traceparent"))
+_TOKENS = frozenset(
+    ("uid", "uuid", "guid", "nonce", "rid", "cid", "traceparent", "cf-ray", "x-amz-id-2")
+)
 _TOOK = frozenset(("took", "duration", "latency", "runtime", "time", "ran", "spent"))
 _IN = frozenset(("in", "after", "finished", "completed", "done"))
 #: An address in memory after these says nothing; elsewhere it is what a debugger was asked for.
 _POINTS = frozenset("at addr address ptr pointer handle object".split())
 _LASTS = frozenset(("elapsed", "uptime", "age", "for", "up", "since", "last", "running"))
 #: Of these a number without a unit is a time.
-_AGES = frozenset(("uptime", "elapsed", "age"))
+_AGES = frozenset(("uptime", "elapsed", "age", "duration", "latency"))
+#: What a call to a model says that it has used.
+_USED = frozenset(
+    "prompt_tokens completion_tokens total_tokens input_tokens output_tokens cached_tokens".split()
+)
 _CLOCKED = frozenset(("real", "user", "sys"))
 _MONTHS = frozenset(
     "jan feb mar apr may jun jul aug sep oct nov dec january february march april june july august september"
@@ -74,6 +84,7 @@ _DID = frozenset(
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 
 _SUFFIXES = ("_ms", "_seconds", "_secs", "_millis", "_ns", "_us", "_sec", "_id", "-id")
+_MARKS = (*_SUFFIXES, "_count")
 _TIMES = frozenset(("wall", "total", "response", "execution"))
 _GLUED = _UNITS | _ORDINALS | frozenset(("x",))
 #: Labels that JavaScript writes in one word, in letters of one case by now.
@@ -84,7 +95,7 @@ _SPELLED = {
         for stem in (*_TOOK, *_LASTS)
         for unit in ("ms", "seconds", "secs", "millis")
     },
-    **{f"{stem}time": "took" for stem in _TIMES},
+    **{f"{stem}time{unit}": "took" for stem in _TIMES for unit in ("", "ms", "seconds")},
 }
 _WATCHED = (
     _PROCESS
@@ -98,7 +109,8 @@ _WATCHED = (
     | _COUNTED
     | _DID
     | _NOUNS
-    | frozenset(("count", "number", "no", "nr", "remaining", "left"))
+    | _USED
+    | frozenset(("node", "count", "number", "no", "nr", "remaining", "left"))
 )
 _FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
 
@@ -198,12 +210,12 @@ def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered
     if not word:
         return KEEP
     owner = _before(words, owner_at)[0]
-    match = _NUMBER.fullmatch(word)
+    match = _NUMBER.fullmatch(word) or _SPAN.fullmatch(word)
     if match is None:
         return _worded(word, label, owner, numbered)
     number, unit = match[1], match[2]
     if not unit:
-        marked = words[at][0] == "#" or label in _WATCHED or label.endswith(_SUFFIXES)
+        marked = words[at][0] == "#" or label in _WATCHED or label.endswith(_MARKS)
         if not marked and len(number) < 10:
             following = words[at + 1].rstrip(_ENDS) if at + 1 < len(words) else ""
             if following not in _FOLLOWING:
@@ -234,6 +246,8 @@ def _worded(word: str, label: str, owner: str, numbered: bool) -> int:
     if label in _TOKENS or label == "id" or label.endswith(("_id", "-id")):
         return LABEL if len(word) >= 4 else KEEP
     noun, _, token = word.replace("_", "-").partition("-")
+    if noun in _RUNS and token.isdecimal():
+        return LABEL
     if (
         len(token) >= 6
         and (noun in _OWN or (numbered and noun in _NOUNS))
@@ -266,7 +280,11 @@ def _labelled(
         and number.isdigit()
     ):
         return CLOCK
-    if label in _PROCESS or (numbered and not unit and (label in _NOUNS or words[at][0] == "#")):
+    if (
+        label in _PROCESS
+        or (label == "node" and "(node:" in text)
+        or (numbered and not unit and (label in _NOUNS or words[at][0] == "#"))
+    ):
         return LABEL
     if label == "id" or label.endswith(("_id", "-id")):
         noun = owner if label == "id" else label[:-3]
@@ -299,6 +317,8 @@ def _timed(
     if (unit or following) in _UNITS:
         if label in _TOOK or (label in _IN and owner not in _AHEAD):
             return LABEL
+        if not _TOOK.isdisjoint(words[:at]):  # its parts: Duration 35ms (setup 12ms)
+            return LABEL
         after = words[at + (1 if unit else 2) : at + (2 if unit else 3)]
         if label in _LASTS or after == ["ago"]:
             return CLOCK
@@ -314,9 +334,13 @@ def _timed(
             return LABEL
     elif label in _AGES and not unit:
         return CLOCK
-    elif label == "took" or (label == "time" and owner in _TIMES):
+    elif (
+        (label.endswith("_tokens") and label in _USED)
+        or label == "took"
+        or (label == "time" and owner in _TIMES)
+    ):
         return LABEL
-    if label in _CLOCKED and unit.startswith("m"):
+    if label in _CLOCKED and unit == "s":
         return LABEL
     return KEEP
 
@@ -328,5 +352,7 @@ def _tally(words: list[str], at: int, label: str, owner: str, unit: str, followi
     if unit in _ORDINALS:
         return following in _COUNTED or following == "time"
     if label in _COUNTED or (label in ("count", "number", "no") and owner in _COUNTED):
+        return True
+    if label.endswith("_count") and label[:-6] in _COUNTED:
         return True
     return not unit and (following in _COUNTED or label in ("remaining", "left"))
