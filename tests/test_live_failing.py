@@ -115,7 +115,7 @@ def test_an_interrupted_wait_leaves_no_open_request(
     live = session(store, unattended_wait_seconds=60)
     loop(live, 2)
 
-    def interrupt(*_: object) -> bool:
+    def interrupt(*_: object, **__: object) -> bool:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(store, "changed", interrupt)
