@@ -190,10 +190,47 @@ CREATE TABLE loopguard.machine (
 );
 """
 
+# A session belongs to the role that wrote its first event: roles.sql shows an agent no other ones. And where
+# a request points to for its answer, that answer must stand, whoever points. It is looked at when the
+# transaction ends, since the request is claimed before the event is written.
+_OWNERS = """
+ALTER TABLE loopguard.session ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT current_user;
+
+CREATE FUNCTION loopguard.check_request() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  kind text; before bigint; place bigint; home text;
+BEGIN
+  FOR kind, before, place, home IN VALUES
+    ('request_opened', OLD.opened, NEW.opened, NEW.session),
+    ('request_resolved', OLD.resolved, NEW.resolved, NEW.resolved_in),
+    ('request_delivered', OLD.delivered, NEW.delivered, NEW.delivered_in),
+    ('grant', OLD.granted, NEW.granted, NEW.granted_in)
+  LOOP
+    IF before IS NOT NULL AND place IS DISTINCT FROM before THEN
+      RAISE EXCEPTION 'what is written of the request % stays: %', NEW.request, kind
+        USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF before IS NULL AND place IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM loopguard.event AS e
+      WHERE e.session = home AND e.seq = place AND e.type = kind AND e.request = NEW.request
+    ) THEN
+      RAISE EXCEPTION 'no % of the request % stands there', kind, NEW.request
+        USING ERRCODE = 'insufficient_privilege';
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $body$;
+
+CREATE CONSTRAINT TRIGGER check_request AFTER UPDATE ON loopguard.request
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION loopguard.check_request();
+"""
+
 #: The steps in order; a store's version is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS),
     ("how far each machine is behind", _MACHINES),
+    ("whose a session is, and what a request may point to", _OWNERS),
 )
 #: The schema that this version writes.
 VERSION = len(STEPS)

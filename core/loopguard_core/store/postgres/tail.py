@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.events import TYPES
 from loopguard_core.store import rows
 from loopguard_core.store.postgres import statements as sql
+from loopguard_core.store.postgres.link import Denied
 from loopguard_core.store.running import Running
 
 TYPE_CHECKING = False
@@ -81,9 +82,17 @@ def find(link: Link, session: str) -> Tail | None:
 
 
 def find_or_make(link: Link, session: str) -> Tail:
-    """The tail of *session*, which the store has heard of from now on."""
+    """The tail of *session*, which the store has heard of from now on.
+
+    Raises ``Denied`` where a session of another user has that name, which this one is not shown.
+    """
     tail = find(link, session)
-    while tail is None:
+    if tail is None:
         link.write(sql.NEW_SESSION, (session,))
         tail = find(link, session)
+    if tail is None:
+        raise Denied(
+            f"the event store {link.place} has a session {session[:60]!r} of another user; "
+            "name this one otherwise, or connect as that user"
+        )
     return tail

@@ -1,0 +1,107 @@
+-- Who may do what in an event store: three roles without a login, to be granted to the logins of people and agents.
+--
+--   loopguard_agent    appends what an agent says to sessions of its own login, and reads those; decides nothing
+--   loopguard_viewer   reads everything, writes nothing
+--   loopguard_decider  reads everything, answers requests, grants, halts, resets; changes and removes nothing
+--
+-- Run it as the owner of the store, who may make roles, once a console or an agent has made the tables; run it
+-- again after an update. It changes nothing for the owner, who alone brings the store up to date and prunes it.
+
+BEGIN;
+
+DO $body$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['loopguard_agent', 'loopguard_viewer', 'loopguard_decider'] LOOP
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name) THEN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', name);
+    END IF;
+  END LOOP;
+END $body$;
+
+GRANT USAGE ON SCHEMA loopguard TO loopguard_agent, loopguard_viewer, loopguard_decider;
+REVOKE ALL ON ALL TABLES IN SCHEMA loopguard FROM PUBLIC, loopguard_agent, loopguard_viewer, loopguard_decider;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA loopguard FROM PUBLIC, loopguard_agent, loopguard_viewer, loopguard_decider;
+
+-- Everybody: which version this is, who looks on, how far each machine is behind, where the log has got to.
+GRANT SELECT ON loopguard.meta, loopguard.session, loopguard.event, loopguard.payload, loopguard.request,
+  loopguard.console, loopguard.machine, loopguard.event_at
+  TO loopguard_agent, loopguard_viewer, loopguard_decider;
+
+-- Those who write. No row of the log is ever changed or removed by them.
+GRANT USAGE ON SEQUENCE loopguard.event_at TO loopguard_agent, loopguard_decider;
+GRANT INSERT (session, born) ON loopguard.session TO loopguard_agent, loopguard_decider;
+GRANT INSERT ON loopguard.event, loopguard.payload TO loopguard_agent, loopguard_decider;
+GRANT SELECT, UPDATE (n) ON loopguard.counter TO loopguard_agent, loopguard_decider;
+GRANT INSERT (request, n, session) ON loopguard.request TO loopguard_agent, loopguard_decider;
+GRANT UPDATE (session, call, opened, resolved, resolved_in, delivered, delivered_in)
+  ON loopguard.request TO loopguard_agent, loopguard_decider;
+GRANT INSERT, UPDATE ON loopguard.machine TO loopguard_agent, loopguard_decider;
+
+-- Deciders only: grants for a request, a console that is attached, the index of the search.
+GRANT UPDATE (granted, granted_in) ON loopguard.request TO loopguard_decider;
+GRANT INSERT, UPDATE, DELETE ON loopguard.console TO loopguard_decider;
+GRANT SELECT, INSERT, UPDATE ON loopguard.search, loopguard.searched TO loopguard_decider;
+
+-- Those who look on. A view shows what its owner sees, so agents get none.
+GRANT SELECT ON loopguard.search, loopguard.searched, loopguard.calls, loopguard.payloads, loopguard.events,
+  loopguard.sessions, loopguard.requests
+  TO loopguard_viewer, loopguard_decider;
+
+-- Which rows of the log: all for viewers and deciders, those of its own sessions for an agent.
+DO $body$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['session', 'event', 'payload', 'request'] LOOP
+    EXECUTE format('ALTER TABLE loopguard.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('DROP POLICY IF EXISTS people_read ON loopguard.%I', name);
+    EXECUTE format('DROP POLICY IF EXISTS deciders_write ON loopguard.%I', name);
+    EXECUTE format('DROP POLICY IF EXISTS agents_read ON loopguard.%I', name);
+    EXECUTE format('DROP POLICY IF EXISTS agents_write ON loopguard.%I', name);
+    EXECUTE format('DROP POLICY IF EXISTS agents_answer ON loopguard.%I', name);
+    EXECUTE format('CREATE POLICY people_read ON loopguard.%I FOR SELECT
+      TO loopguard_viewer, loopguard_decider USING (true)', name);
+    EXECUTE format('CREATE POLICY deciders_write ON loopguard.%I
+      TO loopguard_decider USING (true) WITH CHECK (true)', name);
+    IF name <> 'session' THEN
+      EXECUTE format('CREATE POLICY agents_read ON loopguard.%1$I FOR SELECT TO loopguard_agent
+        USING (EXISTS (SELECT 1 FROM loopguard.session AS s
+          WHERE s.session = %1$I.session AND s.owner = current_user))', name);
+    END IF;
+  END LOOP;
+END $body$;
+
+CREATE POLICY agents_read ON loopguard.session FOR SELECT TO loopguard_agent USING (owner = current_user);
+CREATE POLICY agents_write ON loopguard.session FOR INSERT TO loopguard_agent
+  WITH CHECK (owner = current_user);
+
+CREATE POLICY agents_write ON loopguard.payload FOR INSERT TO loopguard_agent
+  WITH CHECK (EXISTS (SELECT 1 FROM loopguard.session AS s
+    WHERE s.session = payload.session AND s.owner = current_user));
+
+-- What an agent may say. A person's words are not among it: grant, revoke, reset, halt, resume, breakpoint,
+-- label; and of the ends of a request only those without an answer.
+CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
+  WITH CHECK (
+    EXISTS (SELECT 1 FROM loopguard.session AS s
+      WHERE s.session = event.session AND s.owner = current_user)
+    AND CASE type
+      WHEN 'request_resolved' THEN payload IS NULL AND large IS NULL
+        AND loopguard.field(data, 'resolution') IN ('expired', 'orphaned', 'cancelled')
+      ELSE type IN ('session_start', 'session_end', 'turn_start', 'user_message', 'assistant_text',
+        'system_message', 'call', 'call_start', 'call_end', 'request_opened', 'request_delivered', 'usage',
+        'gap', 'note')
+    END);
+
+CREATE POLICY agents_write ON loopguard.request FOR INSERT TO loopguard_agent
+  WITH CHECK (EXISTS (SELECT 1 FROM loopguard.session AS s
+    WHERE s.session = request.session AND s.owner = current_user));
+CREATE POLICY agents_answer ON loopguard.request FOR UPDATE TO loopguard_agent
+  USING (EXISTS (SELECT 1 FROM loopguard.session AS s
+    WHERE s.session = request.session AND s.owner = current_user))
+  WITH CHECK (EXISTS (SELECT 1 FROM loopguard.session AS s
+    WHERE s.session = request.session AND s.owner = current_user));
+
+COMMIT;
