@@ -75,7 +75,9 @@ def ask(store: Store, session: str, call: str = "c1") -> str:
 
 
 def test_an_agent_works_as_ever_and_another_user_lets_it_go(site: Site) -> None:
-    config = Config({"policy": "graded", "store": site.url("agent"), "unattended_wait_seconds": 30.0})
+    config = Config(
+        {"policy": "graded", "store": site.url("agent"), "unattended_wait_seconds": 30.0}
+    )
     said: list[str] = []
 
     def say(line: str) -> None:
@@ -103,8 +105,12 @@ def test_an_agent_works_as_ever_and_another_user_lets_it_go(site: Site) -> None:
 DECISIONS: dict[str, Callable[[Store, str, str], object]] = {
     "approve": lambda store, asked, _: escape.approve(store, asked, by="me"),
     "deny": lambda store, asked, _: escape.deny(store, asked, by="me"),
-    "override": lambda store, _, session: escape.override(store, session=session, scope="session", by="me"),
-    "reset": lambda store, _, session: escape.reset(store, session=session, scope="session", by="me"),
+    "override": lambda store, _, session: escape.override(
+        store, session=session, scope="session", by="me"
+    ),
+    "reset": lambda store, _, session: escape.reset(
+        store, session=session, scope="session", by="me"
+    ),
     "halt": lambda store, _, session: escape.halt(store, session=session, by="me"),
     "resume": lambda store, _, session: escape.resume(store, session, by="me"),
 }
@@ -147,11 +153,9 @@ FORGERIES = {
     "an approval where texts stand": [
         'EVENT request_resolved {"resolution":"expired"} {"resolution":"approved"}'
     ],
-    "no JSON that a database reads": [
-        'EVENT request_resolved {"a":NaN,"resolution":"expired"}'
-    ],
+    "no JSON that a database reads": ['EVENT request_resolved {"a":NaN,"resolution":"expired"}'],
     "a grant": ['EVENT grant {"grant":"G1","scope":"session"}'],
-    "a type of no version": ['EVENT permission {}'],
+    "a type of no version": ["EVENT permission {}"],
     "an answer of another request": [
         "UPDATE loopguard.request SET resolved = 1, resolved_in = '{session}' WHERE request = '{asked}'"
     ],

@@ -17,7 +17,7 @@ import postgres
 from agent_process import Agent
 from commands import Done, command, until
 from loopguard_console.retention import Retention
-from loopguard_core.config import Config
+from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file
@@ -75,6 +75,7 @@ def test_where_nothing_was_recorded_each_command_says_so_in_one_line(
 
 def test_a_server_that_is_away_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOOPGUARD_STORE", "postgresql://ann:hunter2@127.0.0.1:1/events")
     for line in (
         ["sessions"],
         ["pending"],
@@ -82,11 +83,32 @@ def test_a_server_that_is_away_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         ["query", "select 1"],
         ["prune", "--days", "1"],
     ):
-        done = on("postgresql://ann:hunter2@127.0.0.1:1/events", *line)
+        done = command(None, *line)
         assert (done.code, done.out) == (1, "")
         assert len(done.err.splitlines()) == 1
         assert "cannot be reached" in done.err
         assert "hunter2" not in done.err
+
+
+@pytest.mark.parametrize("told", ["ann:hunter2@db/events", "ann@db/events?password=hunter2"])
+def test_a_password_is_refused_where_others_read_it(
+    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"postgresql://{told}"
+    (tmp_path / "loopguard.toml").write_text(f'store = "{url}"\n')
+    for done in (
+        on(url, "sessions"),
+        command(None, "forward", url, tmp_path / "events.db"),
+        command(None, "forward", tmp_path / "events.db", url),
+    ):
+        assert (done.code, done.out) == (2, "")
+        assert "leave the password out of the URL" in done.err
+        assert len(done.err.splitlines()) == 1
+        assert "hunter2" not in done.err
+    with pytest.raises(ConfigError, match="leave the password out of the URL") as refused:
+        load_config(str(tmp_path))
+    assert "hunter2" not in str(refused.value)
 
 
 def test_what_was_recorded_is_listed_shown_searched_and_asked(filled: str) -> None:

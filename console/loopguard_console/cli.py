@@ -102,6 +102,10 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
 
     Without a command the console opens on the live store.
     """
+    if store_path and "://" in store_path:
+        from loopguard_console.stores import refuse_password
+
+        refuse_password(store_path)
     ctx.obj = {"store": store_path}
     if ctx.invoked_subcommand is None:
         from loopguard_console.opening import run_live

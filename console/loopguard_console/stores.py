@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.render import safe
-from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.config import (
+    PASSWORD_ELSEWHERE,
+    Config,
+    ConfigError,
+    load_config,
+    tells_password,
+)
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Absent, Session, Store
 from loopguard_core.store.door import open_store
@@ -22,6 +28,12 @@ def place_of(options: Options) -> str:
     """The store that is meant: ``--store``, the environment, or the default. Without any password."""
     named = options.get("store")
     return place_named(named) if named else default_store()
+
+
+def refuse_password(named: str | None) -> None:
+    """Raises ``Refused`` where a store is named on the command line with its password: everybody sees that."""
+    if named and tells_password(named):
+        raise Refused(f"{safe(place_named(named))}: {PASSWORD_ELSEWHERE}")
 
 
 @contextlib.contextmanager

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Config", "ConfigError", "find", "load_config", "load_or_default"]
 
 MODES = ("observe", "ask", "enforce")
+#: What is said of a password where others may read it.
+PASSWORD_ELSEWHERE = (
+    "leave the password out of the URL; put it into PGPASSWORD, ~/.pgpass or a service file"
+)
 #: what happens to a stopped call when nobody answers: it is refused, waits on, or runs
 UNANSWERED = ("refuse", "wait", "run")
 ENVIRONMENT = "LOOPGUARD_CONFIG"
@@ -35,6 +39,19 @@ NAMES = ("loopguard.toml", "pyproject.toml")
 
 _FLAGS = ("readonly", "mutating", "bookkeeping", "poller")
 _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
+
+
+def tells_password(store: str) -> bool:
+    """True where *store* is a URL that holds a password."""
+    if "://" not in store:
+        return False
+    from urllib.parse import parse_qs, urlsplit  # most stores are files
+
+    try:
+        url = urlsplit(store)
+        return bool(url.password or {"password", "sslpassword"} & parse_qs(url.query).keys())
+    except ValueError:  # no URL after all
+        return False
 
 
 class Config:
@@ -59,6 +76,8 @@ class Config:
         self.on_store_failure = read.choice("on_store_failure", ("allow", "deny"), "allow")
         self.store_timeout_seconds = read.seconds("store_timeout_seconds", 0.25)
         self.store = os.path.expanduser(read.text("store", ""))
+        if place and tells_password(self.store):
+            raise ConfigError(f"{place}: store: {PASSWORD_ELSEWHERE}")
         nobody = read.table("unanswered")
         self.unanswered = {t: nobody.choice(t, UNANSWERED, "refuse") for t in ("block", "halt")}
         nobody.finish()

@@ -13,7 +13,14 @@ from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import watched
 from loopguard_console.render import safe
-from loopguard_console.stores import Options, find_session, place_of, refuse_inside, settings
+from loopguard_console.stores import (
+    Options,
+    find_session,
+    place_of,
+    refuse_inside,
+    refuse_password,
+    settings,
+)
 from loopguard_core.returning import drain_all
 from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
@@ -64,6 +71,8 @@ def forward(
     if len(stores) != 2:
         raise Refused("name both FROM and TO, or neither to send what waits on this machine")
     source, target = stores
+    refuse_password(source)
+    refuse_password(target)
     refuse_inside(options)
     if _same_place(source, target):
         raise Refused(f"{safe(place_named(source))} is both FROM and TO; name two stores")
