@@ -212,3 +212,12 @@ def test_a_session_of_the_same_name_in_another_store_is_another_session(host: Ho
     assert not denied(host)
     host.store = first
     assert denied(host), "the first one still is under what its log says"
+
+
+def test_doctor_says_where_a_change_is_not_in_force(host: Host) -> None:
+    host.before("ls")
+    assert "not in force" not in command(host.store, "doctor").out
+    write(host, LOOSE)
+    assert "reload s1" in command(host.store, "doctor").out
+    reload(host)
+    assert "not in force" not in command(host.store, "doctor").out

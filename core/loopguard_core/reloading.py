@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from loopguard_core import pinning
-from loopguard_core.config import ConfigError, find
+from loopguard_core.config import ConfigError, find, load_config
 from loopguard_core.escape import DecisionError
 from loopguard_core.inbox import write
 
@@ -51,6 +51,17 @@ def _put_in_force(store: Store, session: str, pin: Pin, by: str, note: str) -> N
         said["settings"] = config.recorded
     said |= {"resumed": True, "reason": "configuration"}
     write(store, session, "session_start", said, by, note)
+
+
+def outdated(session: str) -> bool:
+    """True where the file of *session* says something else than what is in force in it, or nothing."""
+    pin = pinning.find((session,))
+    if pin is None:
+        return False
+    try:
+        return load_config(pin.folder, pin.environ).digest != pin.config.digest
+    except ConfigError:
+        return True
 
 
 def using(store: Store, path: str) -> list[str]:

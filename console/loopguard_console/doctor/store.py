@@ -12,6 +12,7 @@ from pathlib import Path
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
 from loopguard_console.render import size
+from loopguard_core import reloading
 from loopguard_core.processes import alive
 from loopguard_core.store import link
 from loopguard_core.store.contract import Request, Session, Store, StoreError
@@ -58,7 +59,7 @@ def _absent(path: Path) -> list[Finding]:
 def dead_weight(store: Store) -> list[Finding]:
     """Sessions and requests of processes that are gone."""
     try:
-        return [*_dead(store), *_orphans(store)]
+        return [*_dead(store), *_orphans(store), *_outdated(store)]
     except StoreError as error:
         return [failure(error)]
 
@@ -164,6 +165,18 @@ def _orphans(store: Store) -> list[Finding]:
     named = ", ".join(r.request for r in left[:5]) + (" …" if len(left) > 5 else "")
     what = f"{_count(len(left), 'request')} that nobody waits for any more: {named}"
     return [Finding(AREA, WRONG, what, MEND)]
+
+
+def _outdated(store: Store) -> list[Finding]:
+    now, host = time.time(), os.uname().nodename
+    running = (s for s in store.sessions() if not s.ended and liveness(s, now, host) != "lost")
+    named = [s.session for s in running if reloading.outdated(s.session)]
+    if not named:
+        return []
+    what = f"the configuration changed and is not in force in {', '.join(named[:3])}"
+    more = " …" if len(named) > 3 else ""
+    mend = f"if you changed it: loopguard-console reload {named[0]}"
+    return [Finding(AREA, NOTE, what + more, mend)]
 
 
 def _version() -> list[Finding]:

@@ -175,8 +175,11 @@ class Sessions:
 
     def _begin(self, session: str, parent: str, name: str) -> LiveSession:
         parent = parent or _current.get()
+        above = self._open.get(parent)
+        # What a subagent's session may is not what its model wrote into a file meanwhile.
+        inherited = None if above is None else above.live.config
         return LiveSession(
-            self._config or load_config(),
+            self._config or inherited or load_config(),
             session,
             agent=self.agent,
             name=name,
