@@ -118,7 +118,7 @@ def call_json(recording: Recording, index: int) -> dict[str, Any]:
     return {
         "number": row.number,
         "seq": row.start_seq,
-        "ts": row.ts,
+        "ts": start.ts if start else row.ts,
         "call": start.text("call") if start else "",
         "tool": row.tool,
         "args": start.data.get("args") if start else None,

@@ -65,11 +65,14 @@ class _Look:
         self._every = every
         self._next = float("-inf")
         self._begun = 0.0
+        self.owed = float("inf")
 
     def due(self) -> bool:
-        """True where it is time to look; the look begins."""
+        """True where it is time to look: the look begins. If not, it is owed from ``owed`` on."""
         self._begun = time.monotonic()
-        return self._begun >= self._next
+        due = self._begun >= self._next
+        self.owed = float("inf") if due else self._next
+        return due
 
     def done(self) -> None:
         """The look is over."""
@@ -170,7 +173,7 @@ class Feed(threading.Thread):
     def _wait(self, store: Store, looked: float) -> None:
         """Until there is something to read: what was written, or a session that somebody wants to see."""
         self._taken.wait()  # what the screen wants because of the last batch it says before
-        until = time.monotonic() + IDLE
+        until = min(time.monotonic() + IDLE, self._list.owed, self._inbox.owed)
         while not self._asked.is_set() and time.monotonic() < until:
             if store.changed(GLANCE):
                 self._asked.wait(max(0.0, looked + TICK - time.monotonic()))

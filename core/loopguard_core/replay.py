@@ -9,7 +9,6 @@ what the guard had at that step.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections import Counter, deque
 
 from loopguard_core.calls import (
@@ -22,6 +21,7 @@ from loopguard_core.calls import (
     StoreEvents,
     stored_verdict,
 )
+from loopguard_core.columns import Rising, Times
 from loopguard_core.events import TYPES, Event, expand
 from loopguard_core.identity import EXACT, Payload
 from loopguard_core.repeats import Repeats
@@ -81,10 +81,10 @@ class Recording(Repeats):
         self.lost = 0
         self.spending = Spending()
         self.letters: dict[int, int] = {}
-        self._last_of: dict[int, int] = {}
+        self._last_of = array("I")
         self._first_of = array("I")
         self.worst = Tier.ALLOW
-        self._key_of: dict[tuple[str, str], int] = {}
+        self._key_of: dict[str, dict[str, int]] = {}
         self._signature_of: dict[str, int] = {}
         self._signatures: list[str] = []
         self._open: dict[str, int] = {}
@@ -96,17 +96,15 @@ class Recording(Repeats):
         self._read: dict[int, Event] = {}
         self.keys = array("I")
         self.tiers = bytearray()
-        self._before = bytearray()
-        self._after = bytearray()
+        self._verdicts = bytearray()
         self.outcomes = bytearray()
-        self._flags = bytearray()
         self._counts = bytearray()
         self._key_signature = array("I")
         self._odd_signatures: dict[int, int] = {}
-        self._ts = array("d")
+        self._ts = Times()
         self._duration = array("f")
         self._turn_rows = array("I")
-        self._starts = array("I")
+        self._starts = Rising()
         self._spans = array("H")
         self._long_spans: dict[int, int] = {}
 
@@ -202,22 +200,22 @@ class Recording(Repeats):
         count = self._slide(key)
         if count > 1 and key not in self.letters:
             self.letters[key] = len(self.letters)
-        self._counts.append(min(count, 255))
-        self._before.append(verdict.tier)
-        self._after.append(0)
+        self._counts.append(together << 7 | min(count, 127))
         self.tiers.append(verdict.tier)
         self.worst = max(self.worst, verdict.tier)
         cause = _CAUSES.index(ruling.cause) if ruling is not None else 0
         released = ruling is not None and ruling.released
-        self._flags.append(together << 7 | cause << 1 | released)
+        self._verdicts.append(released << 7 | cause << 4 | verdict.tier)
         self.outcomes.append(0)
         signature = self._signature(verdict.signature)
+        if signature == len(self._last_of):
+            self._last_of.append(row)
         self._last_of[signature] = row
         if key == len(self._key_signature):
             self._key_signature.append(signature)
         elif self._key_signature[key] != signature:
             self._odd_signatures[row] = signature
-        self._ts.append(event.ts if event.ts is not None else float("nan"))
+        self._ts.append(event.ts)
         self._duration.append(float("nan"))
         self._starts.append(self.seq)
         self._spans.append(0)
@@ -236,14 +234,14 @@ class Recording(Repeats):
         if span >= _LONG:
             self._long_spans[row] = span
         if verdict is not None:
-            self._after[row] = verdict.tier
-            self.tiers[row] = max(self._before[row], verdict.tier)
+            self._verdicts[row] |= verdict.tier << 2
+            self.tiers[row] = max(self.tiers[row], verdict.tier)
             self.worst = max(self.worst, verdict.tier)
-        duration = event.data.get("duration")
+        duration, began = event.data.get("duration"), self._ts[row]
         if isinstance(duration, (int, float)):
             self._duration[row] = float(duration)
-        elif event.ts is not None and self._ts[row] == self._ts[row] and event.ts > self._ts[row]:
-            self._duration[row] = event.ts - self._ts[row]
+        elif event.ts is not None and began is not None and event.ts > began:
+            self._duration[row] = event.ts - began
 
     def go_on_under(self, guard: Guard) -> None:
         """The session goes on under other settings: those of *guard*, a fresh one.
@@ -265,9 +263,10 @@ class Recording(Repeats):
         digest = record.get("a") if isinstance(record, dict) else None
         if digest is None:
             digest = Payload(event.data.get("args"), self.guard.digester).digest
-        known = self._key_of.get((tool, digest))
+        of_tool = self._key_of.setdefault(tool, {})
+        known = of_tool.get(digest)
         if known is None:
-            known = self._key_of[tool, digest] = len(self.tools)
+            known = of_tool[digest] = len(self.tools)
             self.tools.append(tool)
             self._first_of.append(len(self.keys))
         return known
@@ -298,13 +297,13 @@ class Recording(Repeats):
         row.key = self.keys[index]
         row.tool = self.tools[row.key]
         row.signature = self._signatures[self._signature_at(index)]
-        row.ts = _known(self._ts[index])
+        row.ts = self._ts[index]
         row.duration = _known(self._duration[index])
         row.outcome = STATES[self.outcomes[index]]
-        row.count = self._counts[index]
-        row.before = Tier(self._before[index])
-        row.after = Tier(self._after[index])
-        row.cause = _CAUSES[self._flags[index] >> 1 & 0x3F]
+        row.count = self._counts[index] & 0x7F
+        row.before = Tier(self._verdicts[index] & 3)
+        row.after = self._tier_after(index)
+        row.cause = _CAUSES[self._verdicts[index] >> 4 & 7]
         row.released = self.released(index)
         row.turn = self.turn_at(index)
         row.start_seq = self._starts[index]
@@ -313,15 +312,19 @@ class Recording(Repeats):
 
     def together(self, index: int) -> bool:
         """Whether a call stands in the same assistant message as the call before it."""
-        return bool(self._flags[index] & 0x80)
+        return bool(self._counts[index] & 0x80)
 
     def released(self, index: int) -> bool:
         """Whether a call ran only because a human let it."""
-        return bool(self._flags[index] & 1)
+        return bool(self._verdicts[index] & 0x80)
+
+    def _tier_after(self, index: int) -> Tier:
+        return Tier(self._verdicts[index] >> 2 & 3)
 
     def times(self, index: int, most: int) -> list[float]:
         """When the last calls up to *index* started, at most *most*; unknown times are left out."""
-        return [ts for ts in self._ts[max(0, index + 1 - most) : index + 1] if ts == ts]
+        rows = range(max(0, index + 1 - most), index + 1)
+        return [ts for row in rows if (ts := self._ts[row]) is not None]
 
     def rows(self) -> Iterator[Row]:
         """All calls in order."""
@@ -379,7 +382,7 @@ class Recording(Repeats):
     def last_with(self, signature: str) -> int | None:
         """The last call with a policy's *signature*, None where there is none."""
         known = self._signature_of.get(signature)
-        return None if known is None else self._last_of.get(known)
+        return None if known is None else self._last_of[known]
 
     def verdicts(self, index: int) -> tuple[Verdict | None, Verdict | None]:
         """The verdict before a call and the one on its result: as recorded, else as the guard gives it."""
@@ -389,7 +392,7 @@ class Recording(Repeats):
         before, after = self._stored(start), None if end is None else self._stored(end)
         if before is None:
             before = self.guard_at(start.seq - 1).rule(start).verdict
-        if after is None and end is not None and self._after[index]:
+        if after is None and end is not None and self._tier_after(index):
             twin = self.guard_at(end.seq - 1).copy()
             after = twin.apply(end)
         return before, after
@@ -418,7 +421,7 @@ class Recording(Repeats):
 
     def row_of(self, seq: int) -> int:
         """The call that event *seq* belongs to: the last one that had started by then; at least 0."""
-        return max(0, bisect_right(self._starts, seq) - 1)
+        return max(0, self._starts.upto(seq) - 1)
 
     def guard_at(self, seq: int) -> Guard:
         """The guard as it stood after event *seq*. To be looked at, not fed; good until the next call."""
