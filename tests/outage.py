@@ -93,6 +93,9 @@ class TestDoors(Doors):
     def store(self) -> Store:
         return self._line.open()
 
+    def anew(self) -> Store:
+        return self._line.open()
+
     def server(self) -> Store:
         return self._line.open()
 

@@ -141,7 +141,8 @@ def emptied() -> str:
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(
             b"TRUNCATE loopguard.session, loopguard.event, loopguard.payload, loopguard.request,"
-            b" loopguard.console, loopguard.search, loopguard.searched; UPDATE loopguard.counter SET n = 0"
+            b" loopguard.console, loopguard.machine, loopguard.search, loopguard.searched;"
+            b" UPDATE loopguard.counter SET n = 0"
         )
     return url
 

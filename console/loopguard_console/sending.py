@@ -37,8 +37,8 @@ class Sender(threading.Thread):
         spool = self._doors.left_behind()
         if spool is None:
             return 0
-        with contextlib.closing(spool), spool.alone() as alone:
-            if not alone or not spool.backlog():
+        with contextlib.closing(spool):
+            if not spool.backlog():
                 return 0
             with contextlib.closing(self._doors.server()) as server:
                 return drain_all(spool, server)

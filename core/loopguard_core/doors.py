@@ -46,6 +46,10 @@ class Doors:
             _note(note, str(error))
             raise
 
+    def anew(self) -> Store:
+        """The same, tried whatever the last one met."""
+        return self._opened(self._config.store_timeout_seconds)
+
     def server(self) -> Store:
         """The store for work on many events, which may take its time."""
         return self._opened(0.0)

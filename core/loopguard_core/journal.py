@@ -104,7 +104,7 @@ class Journal:
         try:
             until = time.monotonic() + _MOMENT
             while spool.last(self.session):
-                with spool.alone() as alone:
+                with spool.alone(self.session) as alone:
                     if alone:
                         spool.drain(server, self.session)
                 if not alone and time.monotonic() > until:
@@ -119,7 +119,7 @@ class Journal:
         """The server, opened anew. Raises ``StoreError``."""
         if self._doors is None:
             raise StoreError("this session has no store of its own")
-        return self._doors.store()
+        return self._doors.anew()
 
     def close(self) -> None:
         """Let go of the store, in a session that is over."""

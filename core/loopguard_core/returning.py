@@ -15,7 +15,6 @@ from _weakref import ref
 # What the thread will need is loaded before it runs: a child that is forked while a thread loads a module
 # can never load that module.
 from loopguard_core.store import bulk, forgetting, tails  # noqa: F401
-from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from loopguard_core.away import Away
     from loopguard_core.doors import Doors
     from loopguard_core.journal import Journal
     from loopguard_core.store.contract import Store
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: seconds until the first look, and between looks at a server that stays away
 FIRST = 0.1
 LONGEST = 5.0
+#: the longest pause where the server answers
+_BUSY = 0.5
 #: who returned and failed again within this time is not hurried back
 _CALM = 10.0
 
@@ -58,13 +60,19 @@ class Traveller:
     def bring_back(self, spool: Spool, server: Store) -> None:
         """Go on on the server, which has all of this session but its latest events. Raises ``StoreError``.
 
-        For whoever is alone with *spool*. *server* may be slow; the session's own connection may not.
+        Not where somebody else is sending it. *server* may be slow; the session's own connection may not.
         """
         journal = self.journal
         away = journal.away
         if away is None:
             self._watched = 0
             return
+        with spool.alone(journal.session) as alone:
+            if alone:
+                self._bring_back(away, spool, server)
+
+    def _bring_back(self, away: Away, spool: Spool, server: Store) -> None:
+        journal = self.journal
         if away.server is None:
             away.server = journal.reopened()
         away.server.last(journal.session)  # connects, before the agent's turn is taken
@@ -109,8 +117,9 @@ class _Watch:
             self.pause = min(self.pause * 2, LONGEST)
             try:
                 over = self._look()
-            except StoreError:
-                pass  # it is away still
+            except Exception:  # noqa: BLE001 - whatever it was: it is away still, and is looked for again
+                continue
+            self.pause = min(self.pause, _BUSY)
         self.returned = time.monotonic()
 
     def _look(self) -> bool:
@@ -118,12 +127,9 @@ class _Watch:
         spool = server = None
         try:
             spool, server = self._doors.spool(), self._doors.server()
-            with spool.alone() as alone:
-                if not alone:
-                    return False
-                drain_all(spool, server)
-                for traveller in self._waiting():
-                    traveller.bring_back(spool, server)
+            for traveller in self._waiting():
+                traveller.bring_back(spool, server)
+            drain_all(spool, server)
             with _lock:
                 if self._waiting():
                     return False
@@ -142,15 +148,17 @@ class _Watch:
 
 
 def drain_all(spool: Spool, server: Store, progress: Callable[[int], object] | None = None) -> int:
-    """Give *server* all that waits in *spool*; how many events it had not yet.
+    """Give *server* all that waits in *spool* and that nobody else is sending; how many events it had not yet.
 
-    Says on the way how many are still to come from this machine. For whoever is alone with *spool*.
+    Says on the way how many are still to come from this machine.
     """
     sent = 0
     waiting = spool.backlog()
     for session in waiting:
         server.machine(sum(spool.backlog().values()), time.time())
-        sent += spool.drain(server, session, progress)
+        with spool.alone(session) as alone:
+            if alone:
+                sent += spool.drain(server, session, progress)
     if waiting:
         server.machine(sum(spool.backlog().values()), time.time())
     return sent

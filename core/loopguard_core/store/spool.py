@@ -1,7 +1,7 @@
 """Events that wait on this machine for a server that is away: a store in a file, emptied in order.
 
-Whoever writes to it writes as to any store; numbers here are its own. Who empties it (an agent of this
-machine, a console, ``forward``) holds a lock meanwhile, so that there is one. An event is forgotten here
+Whoever writes to it writes as to any store; numbers here are its own. Who sends a session (an agent of
+this machine, a console, ``forward``) holds a lock meanwhile, so that there is one. An event is forgotten here
 once the server is known to have it, and what the server has already is not sent again: an answer that was
 lost on the way, and a death in the middle, lose nothing and give nothing twice.
 """
@@ -9,6 +9,7 @@ lost on the way, and a death in the middle, lose nothing and give nothing twice.
 from __future__ import annotations
 
 import os
+import zlib
 from fcntl import LOCK_EX, LOCK_NB, flock
 
 from loopguard_core.events import Event
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: the name of its file
 SPOOL = "spool.db"
 BATCH = 400
+#: So many sessions can be sent at the same time.
+_SLOTS = 16
 _TRIES = 8
 #: What only people say, and so never waits here: whoever could write this file could otherwise have it sent
 #: by somebody who may decide.
@@ -59,16 +62,17 @@ class Spool(SqliteStore):
                 counts[name] = waiting
         return counts
 
-    def alone(self) -> Alone:
-        """The right to empty it: a context manager that gives False where somebody else has it."""
-        return Alone(f"{self.place}.lock")
+    def alone(self, session: str) -> Alone:
+        """The right to send what waits of *session*: a context manager that gives False where others have it."""
+        slot = zlib.crc32(session.encode("utf-8", "surrogatepass")) % _SLOTS
+        return Alone(f"{self.place}.lock{slot}")
 
     def drain(
         self, server: Store, session: str, progress: Callable[[int], object] | None = None
     ) -> int:
         """Give *server* what waits of *session*, in order, each once; how many it had not yet.
 
-        For whoever is ``alone``. *progress* is told how many events each step settled. Raises
+        For whoever is ``alone`` with it. *progress* is told how many events each step settled. Raises
         ``StoreError`` where either fails; what was sent stays sent.
         """
         after = sent = 0
