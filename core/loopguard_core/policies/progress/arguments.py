@@ -24,8 +24,10 @@ def spellings(names: Iterable[str]) -> tuple[str, ...]:
     """Each of *names* as Python and as JavaScript spell it: ``start_line``, ``startLine``."""
     found: dict[str, None] = {}
     for name in names:
-        first, *rest = name.split("_")
-        found[name] = found[first + "".join(map(str.capitalize, rest))] = None
+        found[name] = None
+        if "_" in name:
+            first, *rest = name.split("_")
+            found[first + "".join(map(str.capitalize, rest))] = None
     return tuple(found)
 
 

@@ -10,7 +10,6 @@ from loopguard_core.patterns import lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier, spellings
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
-from loopguard_core.policies.progress.records import well_formed
 from loopguard_core.policies.progress.volatile import lines_of
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
@@ -175,6 +174,8 @@ class ProgressScheme(Scheme):
     asks = ("s", "f")
 
     def fits(self, record: object, *, outcome: bool) -> bool:
+        from loopguard_core.policies.progress.records import well_formed  # not for records of ours
+
         if not super().fits(record, outcome=outcome):
             return False
         return isinstance(record, dict) and well_formed(record, outcome=outcome)
