@@ -38,7 +38,10 @@ def logs(draw: st.DrawFn) -> list[Event]:
     """A session as an agent and a human write it."""
     events = [Event("session_start", data={"agent": "a", "cwd": draw(st.text())})]
     for n in range(draw(st.integers(0, 6))):
-        ids = {"exact": {"a": draw(digests)}, "theirs": draw(json_values)}
+        ids = {
+            "exact": {"a": draw(digests)},
+            "theirs": draw(st.dictionaries(st.text(), json_values)),
+        }
         verdict = {"tier": draw(st.sampled_from(["allow", "warn", "block"])), "policy": "p"}
         call = {"call": f"c{n}", "tool": draw(st.text()), "message": f"m{n}", "ids": ids}
         args = draw(json_values | st.just("x" * 5_000))
