@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from importlib.resources import files
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 import postgres
-from loopguard_core import escape
+from loopguard_console.feed import Batch, Feed
+from loopguard_core import escape, inbox
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
@@ -270,6 +272,41 @@ def test_a_viewer_is_told_in_one_line(site: Site) -> None:
     assert run("viewer", "query", "select tool from calls limit 1").returncode == 0
     assert run("decider", "approve", asked).returncode == 0
     agent.close()
+
+
+def test_a_viewer_is_shown_what_waits_and_leaves_the_dead_to_others(site: Site) -> None:
+    agent, viewer = site.store("agent"), site.store("viewer", create=False)
+    agent.append(Event("call_start", "dead", data={"call": "c1", "tool": "bash", "args": {}}))
+    gone = {"call": "c1", "tier": "block", "pid": 2**22 + 1, "pid_started": "1"}
+    opened = Event("request_opened", "dead", data=gone)
+    agent.append(opened)
+    assert opened.text("request") in [asked.request for asked in inbox.waiting(viewer)]
+    decider = site.store("decider", create=False)
+    assert opened.text("request") not in [asked.request for asked in inbox.waiting(decider)]
+    for store in (agent, viewer, decider):
+        store.close()
+
+
+def test_a_feed_of_a_viewer_says_that_it_may_only_look(site: Site) -> None:
+    agent = site.store("agent")
+    ask(agent, "seen")
+    agent.close()
+    batches: list[Batch] = []
+    for who, denied in (("viewer", True), ("decider", False)):
+        came = threading.Event()
+        batches.clear()
+
+        def post(batch: Batch, came: threading.Event = came) -> None:
+            batches.append(batch)
+            came.set()
+
+        feed = Feed(lambda who=who: site.store(who, create=False), post, host="here")  # type: ignore[misc]
+        feed.start()
+        assert came.wait(30)
+        feed.stop()
+        feed.join(30)
+        assert (batches[0].error, batches[0].denied) == ("", denied)
+        assert "seen" in [s.session for s in batches[0].sessions]
 
 
 def test_a_console_of_a_viewer_is_nobody_who_answers(site: Site) -> None:

@@ -52,6 +52,7 @@ class Desk:
         self.views: dict[str, View] = {}
         self.error = ""
         self.behind: tuple[Machine, ...] = ()
+        self.denied = False
         self.filter = ""
         self.order = WAITING if live else RECORDED
         self._rolled: dict[str, Rolled] | None = None
@@ -75,6 +76,7 @@ class Desk:
             return
         self.loaded = True
         self.behind = batch.behind
+        self.denied = batch.denied
         if self.sessions != list(batch.sessions):
             self.sessions = list(batch.sessions)
             self._known = {s.session: s for s in self.sessions}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from loopguard_console.liveness import liveness
 from loopguard_core import inbox
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Machine, Request, Session, Store, StoreError
+from loopguard_core.store.contract import Denied, Machine, Request, Session, Store, StoreError
 
 TICK = 0.1  # seconds between looks while things happen
 IDLE = 1.0  # seconds between looks while nothing does
@@ -31,6 +31,7 @@ class Batch:
     """What changed since the batch before. ``state``: session -> live, quiet, lost or ended.
 
     ``behind``: the machines where events waited for the store when they were last in touch.
+    ``denied``: this user may look on but decide nothing.
 
     ``events`` has at most ``CHUNK`` events; ``more`` says that there are more to come.
     """
@@ -43,6 +44,7 @@ class Batch:
     more: bool = False
     error: str = ""
     behind: tuple[Machine, ...] = ()
+    denied: bool = False
 
 
 def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
@@ -108,6 +110,7 @@ class Feed(threading.Thread):
         self._asked = threading.Event()
         self._wanted: dict[str, int] = {only: 0} if only else {}
         self._beaten = 0.0
+        self._denied = False
         self._list = _Look(LISTED)
         self._sessions: tuple[Session, ...] = ()
         self._state: dict[str, str] = {}
@@ -163,12 +166,18 @@ class Feed(threading.Thread):
             now = self._clock()
             if self._beats and (now - self._beaten >= BEAT or now < self._beaten):
                 self._beaten = now
-                store.beat(now)
+                self._beat(store, now)
             self._asked.clear()
             batch = self._batch(store, now)
             self._send(batch)
             if not batch.more:
                 self._wait(store, looked)
+
+    def _beat(self, store: Store, now: float) -> None:
+        try:
+            store.beat(now)
+        except Denied:
+            self._beats, self._denied = False, True
 
     def _wait(self, store: Store, looked: float) -> None:
         """Until there is something to read: what was written, or a session that somebody wants to see."""
@@ -193,7 +202,14 @@ class Feed(threading.Thread):
             self._inbox.done()
         events, more = self._events(store)
         return Batch(
-            now, self._sessions, self._state, self._waiting, events, more, behind=self._behind
+            now,
+            self._sessions,
+            self._state,
+            self._waiting,
+            events,
+            more,
+            behind=self._behind,
+            denied=self._denied,
         )
 
     def _events(self, store: Store) -> tuple[dict[str, tuple[Event, ...]], bool]:

@@ -10,7 +10,7 @@ import time
 
 from loopguard_core.events import Event
 from loopguard_core.processes import alive, user
-from loopguard_core.store.contract import Taken
+from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +43,13 @@ def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
     """Requests to show: those that wait, and those that expired and may still be approved.
 
-    Requests of dead processes are swept first.
+    Requests of dead processes are swept first, where this user may.
     """
     at = time.time() if now is None else now
-    sweep(store)
+    try:
+        sweep(store)
+    except Denied:
+        pass  # left to who may
     shown, granted = [], {}
     for asked in store.requests(limit=_LATEST):
         # not the orphaned: their agent is dead, and an inbox shows what somebody waits for

@@ -76,7 +76,9 @@ class StatusBar(Pane):
             return [(" store fails ", "bold reverse $text-error")]
         parts = [("muted ", "$text-warning")] if muted else []
         parts = [*self._behind(desk), *parts]
-        if width >= 100:
+        if desk.denied:
+            parts.append(("you may only look ", "$text-warning"))
+        elif width >= 100:
             parts.append(("store ok ", "$dim"))
         if width >= 60:
             parts.append((f" {clock(desk.now)} ", "$dim"))

@@ -26,6 +26,10 @@ class Absent(StoreError):
     """There is no store where it was looked for: nobody has made it yet."""
 
 
+class Denied(StoreError):
+    """The store is there, but this user may not do that."""
+
+
 class Replaced(StoreError):
     """The store is another one than before: its file was deleted, replaced or restored.
 

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from loopguard_core.store.contract import Replaced, StoreError
+from loopguard_core.store.contract import Denied, Replaced, StoreError
 from loopguard_core.store.postgres.connection import Connection, connect
 from loopguard_core.store.postgres.failures import failed, lost
 
@@ -308,10 +308,6 @@ class Link:
             db, self._db = self._db, None
             if db is not None and self._pid == os.getpid():
                 db.close()
-
-
-class Denied(StoreError):
-    """This user, or this connection, may not do that."""
 
 
 class Lost(StoreError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from loopguard_core.events import TYPES
 from loopguard_core.store import rows
+from loopguard_core.store.contract import Denied
 from loopguard_core.store.postgres import statements as sql
-from loopguard_core.store.postgres.link import Denied
 from loopguard_core.store.running import Running
 
 TYPE_CHECKING = False
