@@ -225,3 +225,23 @@ def test_output_that_cannot_be_written_is_one_line(args: tuple[str, ...], tmp_pa
         )
     assert done.returncode == 1
     assert done.stderr.count(b"\n") == 1 and b"No space left" in done.stderr
+
+
+def test_the_store_of_the_settings_is_that_of_every_command(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent writes there, so a person looks there; what is named on the command line comes first."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "loopguard.toml").write_text(f'store = "{store}"\n')
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("LOOPGUARD_STORE", str(tmp_path / "elsewhere.db"))
+    assert {s["session"] for s in command(None, "sessions", "--all", "--json").objects} == {
+        "one",
+        "two",
+    }
+    assert "one" in command(None, "export", "one").out
+    other = command(tmp_path / "other.db", "sessions")
+    assert (other.code, "no such event store" in other.err) == (2, True)
+    (folder / "loopguard.toml").write_text('store = "missing.db"\n')
+    assert "missing.db: no such event store" in command(None, "sessions").err

@@ -109,8 +109,9 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
     ctx.obj = {"store": store_path}
     if ctx.invoked_subcommand is None:
         from loopguard_console.opening import run_live
+        from loopguard_console.stores import place_of
 
-        run_live(store_path)
+        run_live(place_of(ctx.obj))
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -25,8 +25,11 @@ Options = dict[str, str | None]
 
 
 def place_of(options: Options) -> str:
-    """The store that is meant: ``--store``, the environment, or the default. Without any password."""
-    named = options.get("store")
+    """The store that is meant, as agents in this folder have it. Without any password.
+
+    ``--store``, ``store`` in ``loopguard.toml``, the environment, or the default.
+    """
+    named = options.get("store") or settings().store
     return place_named(named) if named else default_store()
 
 
@@ -44,7 +47,7 @@ def reading(options: Options) -> Iterator[Store | None]:
     """
     store = _to_read(place_of(options))
     if store is None:
-        if options.get("store") or os.environ.get(ENVIRONMENT):
+        if options.get("store") or settings().store or os.environ.get(ENVIRONMENT):
             raise _nothing_there(options)
         yield None
         return

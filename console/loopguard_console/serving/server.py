@@ -15,6 +15,8 @@ from textual_serve.server import Server, to_int
 from loopguard_console.children import environment, module_command
 from loopguard_console.serving.door import COOKIE, Door
 from loopguard_console.serving.session import DECIDE, WATCH
+from loopguard_core.store.paths import ENVIRONMENT
+from loopguard_core.store.urls import in_full
 
 _MODULE = "loopguard_console.serving.session"
 _KEPT = ("LOOPGUARD_CONFIG",)
@@ -36,12 +38,14 @@ class ConsoleProcess(AppService):
     """One console. It is started without a shell, and a closed window ends it."""
 
     argv: tuple[str, ...] = ()
+    store = ""
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         web_side = self._build_environment(
             width=max(20, min(width, _WIDEST)), height=max(5, min(height, _HIGHEST))
         )
         ours = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        ours[ENVIRONMENT] = in_full(self.store)  # a password goes this way alone
         changed = {k: v for k, v in web_side.items() if os.environ.get(k) != v}
         self._process = await asyncio.create_subprocess_exec(
             *self.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment(**ours, **changed)
@@ -130,6 +134,7 @@ class ConsoleServer(Server):
         )
         what = DECIDE if self.door.decides(request.cookies) else WATCH
         console.argv = tuple(module_command(_MODULE, self.store, what))
+        console.store = self.store
         width = to_int(request.query.get("width", ""), 80)
         height = to_int(request.query.get("height", ""), 24)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from loopguard_console.opening import live_app
+from loopguard_core.store.paths import default_store
 
 WATCH, DECIDE = "watch", "decide"
 _WHY_NOT = "This window has no token: it only watches."
@@ -12,6 +13,7 @@ _WHY_NOT = "This window has no token: it only watches."
 
 def main(store: str, what: str) -> None:
     """Run the console on *store*; with *what* ``decide`` it may decide, else it only watches."""
+    default_store()  # knows the password of *store*, where it has one
     live_app(store, only_watch="" if what == DECIDE else _WHY_NOT).run()
 
 
