@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Calls, characters of their answers, failures, and answers of one call that are remembered.
 _CALLS, _HELD, _FAILURES, _OUTLINES = 4096, 8_000_000, 256, 2
+#: After so many answers in a row that are all unlike, only every second one is compared.
+_ROW = 8
 #: More pieces, all of them different, are not read.
 _READ = 200
 #: Pieces that may be new in an answer that is otherwise like one before.
@@ -133,14 +135,13 @@ class Memory:
         alike: Outline | None = None
         if outlines:
             made.unlike = row = outlines[-1].unlike + 1
-            moved = (
-                row == 1 or row & 3 == 0
-            )  # not for each of a long row of answers that are unlike
-            for outline in reversed(outlines):
-                if made.like(outline, moved=moved):
-                    alike, made.unlike = outline, 0
-                    break
-                moved = False
+            if row < _ROW or not row & 1:
+                moved = row == 1 or not row & 3
+                for outline in reversed(outlines):
+                    if made.like(outline, moved=moved):
+                        alike, made.unlike = outline, 0
+                        break
+                    moved = False
         elif outlines is None:
             alike, outlines = made, self._seen.setdefault(signature, [])
         elif signature in self._unsure:
