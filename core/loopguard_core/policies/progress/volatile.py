@@ -112,7 +112,11 @@ _WATCHED = (
     | _USED
     | frozenset(("node", "count", "number", "no", "nr", "remaining", "left"))
 )
+#: Words before a number that may make it more than one.
+_TELLING = _WATCHED | _SPELLED.keys()
 _FOLLOWING = _UNITS | _COUNTED | _MONTHS | frozenset(("x", "times"))
+#: Where none of them stands, short numbers among words of letters alone are only numbers.
+_SAYING = _TELLING | _FOLLOWING
 
 #: A text of one line that is longer is read comma by comma.
 _LINE = 400
@@ -174,10 +178,14 @@ def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
     ``id`` is an id of the call, not an item that was handed out. Linear in the length of *piece*.
     """
     words = piece.translate(_FLAT).split()
+    distinct = set(words)
+    if _SAYING.isdisjoint(distinct) and all(map(_is_mute, distinct)):
+        steady = " ".join(words)
+        return steady, steady
     clocks: list[int] = []
     labels: list[int] = []
     for at, word in enumerate(words):
-        if word.isalpha() or _DIGITS.isdisjoint(word):
+        if word.isalpha() or _DIGITS.isdisjoint(word) or _is_plain(words, at, word):
             continue
         kind = _kind(words, at, word, piece, reads, numbered)
         if kind is LABEL:
@@ -192,6 +200,20 @@ def read(piece: str, *, reads: bool, numbered: bool) -> Reading:
     for at in clocks:
         words[at] = "#"
     return steady, " ".join(words)
+
+
+def _is_mute(word: str) -> bool:
+    return word.isalpha() or (word.isdecimal() and len(word) < 10)
+
+
+def _is_plain(words: list[str], at: int, word: str) -> bool:
+    """True for a short number between words that say nothing of it: most numbers, and quick to tell."""
+    if not word.isdecimal() or len(word) > 9 or not at:
+        return False
+    before = words[at - 1]
+    if not before.isalpha() or before in _TELLING:
+        return False
+    return at + 1 == len(words) or words[at + 1].rstrip(_ENDS) not in _FOLLOWING
 
 
 def _kind(words: list[str], at: int, word: str, text: str, reads: bool, numbered: bool) -> int:
