@@ -10,14 +10,14 @@ import threading
 class Wire:
     """Passes connections on to *port* of this machine. ``port`` is its own. A context manager."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
         self._target = port
         self._open = threading.Event()
         self._open.set()
         self._refusing = False
         self._answers = -1
         self._ends: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
 
