@@ -95,6 +95,39 @@ def test_nobodys_word_is_sent_from_a_spool(tmp_path: Path) -> None:
     assert spool.backlog() == {}
 
 
+def test_a_session_that_lives_is_begun_on_the_server_by_its_own_process(tmp_path: Path) -> None:
+    """Who writes to it first owns it there, and may be the only one who may."""
+    spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
+    for name, pid in (("lives", os.getpid()), ("died", 2**22 + 1)):
+        spool.append(Event("session_start", name, ts=1.0, data={"pid": pid, "spooled": 0}))
+    assert drain_all(spool, server) == 1
+    assert spool.backlog() == {"lives": 1}
+    server.append(Event("note", "lives", ts=0.5))
+    assert drain_all(spool, server) == 1
+    assert [e.type for e in server.read("lives")] == ["note", "session_start"]
+
+
+def test_one_session_that_cannot_be_sent_does_not_keep_the_others_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where it belongs to another login."""
+    spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
+    for name in ("theirs", "a", "b"):
+        spool.append(Event("note", name, ts=1.0, data={"spooled": 0}))
+    extend = server.extend
+
+    def refused(events: list[Event], *, expect: int | None = None) -> int:
+        if events[0].session == "theirs":
+            raise StoreError("this login may not do that")
+        return extend(events, expect=expect)
+
+    monkeypatch.setattr(server, "extend", refused)
+    assert drain_all(spool, server) == 2
+    assert spool.backlog() == {"theirs": 1}
+    with pytest.raises(StoreError):
+        drain_all(spool, server)
+
+
 @postgres.needs
 def test_what_a_dead_agent_left_is_seen_and_sent_by_a_console_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

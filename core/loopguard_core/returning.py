@@ -11,10 +11,14 @@ import os
 import time
 from _thread import allocate_lock
 from _weakref import ref
+from contextlib import suppress
+
+from loopguard_core.processes import alive
 
 # What the thread will need is loaded before it runs: a child that is forked while a thread loads a module
 # can never load that module.
-from loopguard_core.store import bulk, forgetting, tails  # noqa: F401
+from loopguard_core.store import bulk, forgetting, tails
+from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +32,13 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
     from loopguard_core.store.spool import Spool
 
+_LOADED = (bulk, forgetting, tails)
+
 #: seconds until the first look, and between looks at a server that stays away
 FIRST = 0.1
 LONGEST = 5.0
+#: sessions in a row that cannot be sent before the server counts as away
+_TRIES = 3
 #: the longest pause where the server answers
 _BUSY = 0.5
 #: who returned and failed again within this time is not hurried back
@@ -101,6 +109,9 @@ class _Watch:
         """Begin to look, in a thread of its own."""
         import threading  # only an agent whose server went away needs it
 
+        with suppress(ImportError):
+            from loopguard_core.store.postgres import bulk  # noqa: F401 - see above
+
         if time.monotonic() - self.returned > _CALM:
             self.pause = FIRST
         self.running = True
@@ -129,7 +140,8 @@ class _Watch:
             spool, server = self._doors.spool(), self._doors.server()
             for traveller in self._waiting():
                 traveller.bring_back(spool, server)
-            drain_all(spool, server)
+            with suppress(StoreError):  # what is not ours can wait for somebody else
+                drain_all(spool, server)
             with _lock:
                 if self._waiting():
                     return False
@@ -152,16 +164,30 @@ def drain_all(spool: Spool, server: Store, progress: Callable[[int], object] | N
 
     Says on the way how many are still to come from this machine.
     """
-    sent = 0
+    sent = failed = 0
     waiting = spool.backlog()
     for session in waiting:
         server.machine(sum(spool.backlog().values()), time.time())
-        with spool.alone(session) as alone:
-            if alone:
-                sent += spool.drain(server, session, progress)
+        try:
+            with spool.alone(session) as alone:
+                if alone and not _begins(spool, server, session):
+                    sent += spool.drain(server, session, progress)
+                    failed = 0
+        except StoreError:
+            failed += 1  # it may be another login's; more of them, and the server is away
+            if failed >= min(_TRIES, len(waiting)):
+                raise
     if waiting:
         server.machine(sum(spool.backlog().values()), time.time())
     return sent
+
+
+def _begins(spool: Spool, server: Store, session: str) -> bool:
+    """True for a session that lives and that the server has not seen: who writes to it first owns it there."""
+    known = spool.session(session)
+    if known is None or not known.pid or known.ended or server.last(session):
+        return False
+    return alive(known.pid, known.pid_started)
 
 
 _lock = allocate_lock()
