@@ -141,3 +141,19 @@ def test_langfuse_results_that_only_an_attribute_tells(tmp_path: Path) -> None:
     assert calls(events) == [("greet", {"to": "x"}, "ok")]
     assert ends(events)["c1"].data["result"] == {"response": {"greeting": "hi"}}
     assert len([e for e in events if e.type == "user_message"]) == 1
+
+
+def test_langfuse_steps_of_an_agent_that_name_a_tool_are_no_calls(tmp_path: Path) -> None:
+    def step(own: str, name: str, **attributes: str) -> dict[str, Any]:
+        about = {"id": own, "traceId": "t", "startTime": "2026-03-01T10:00:01Z", "type": "SPAN"}
+        return {**about, "name": name, "metadata": {"attributes": attributes}, "input": {"q": "x"}}
+
+    update = {"openinference.span.kind": "AGENT", "tool.name": "search"}
+    observations = [
+        step("a", "agent.react.update-1", **update),
+        step("b", "search", **{"openinference.span.kind": "TOOL", "tool.name": "search"}),
+        step("c", "tool.search", **{"gen_ai.tool.name": "search"}),
+    ]
+    path = write(tmp_path, {"trace": {"id": "t"}, "observations": observations})
+    ((_, events),) = opened(path)
+    assert [e.data["call"] for e in events if e.type == "call_start"] == ["b", "c"]

@@ -159,7 +159,10 @@ def _kind(raw: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
         return "model"
     attributes = _attributes(raw)
     said = attributes.get("openinference.span.kind") or attributes.get("gen_ai.operation.name")
-    if said in ("TOOL", "execute_tool") or {"tool.name", "gen_ai.tool.name"} & attributes.keys():
+    named = bool({"tool.name", "gen_ai.tool.name"} & attributes.keys())
+    if said in ("TOOL", "execute_tool") or (
+        named and not said
+    ):  # an agent's step may name a tool, too
         return "tool"
     parent = by_id.get(string(raw.get("parentObservationId")), {})
     inside = _node(parent) == "tools" and parent.get("name") != "tools"
