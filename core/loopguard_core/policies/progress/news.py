@@ -138,7 +138,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
         return CLEAR
     if "q" in flags:
         empty = "z" in record
-        key = f"{tool}?" if empty else f"{tool}={record.get('n', answer)}"
+        key = f"{tool}?" if empty else f"{tool}={record.get('u', answer)}"
         if empty:
             asked.failing, asked.worth = NOTHING_FOUND, EMPTY
         if key in agent.known and (empty or "h" in record):
@@ -147,7 +147,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
             return DRY
         agent.known.add(key)
     elif "h" in record and "r" in flags and "g" not in request:
-        key = f"{tool}={record.get('n', answer)}"
+        key = f"{tool}={record.get('u', answer)}"
         if key in agent.known:
             asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
@@ -166,7 +166,7 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
         if agent.seen_as.setdefault(f"{tool}{answer}", spelled) != spelled:
             return REPEAT
     if "k" in request:
-        target, said = f"{tool}{request['k']}", str(record.get("n", answer))
+        target, said = f"{tool}{request['k']}", str(record.get("u", answer))
         if agent.kin.get(target) == said:
             asked.failing, asked.worth = SAME_TARGET, ALIKE
             return DRY

@@ -9,7 +9,8 @@ tool's traits come from. Absent fields say nothing.
 
 Record of a result: ``x`` digest to the letter; ``n`` without labelled volatile parts, ``t`` without
 times (both absent where the answer resembles none of the call); ``b`` ``[x, n, t]`` of the answer that it
-resembles, where that one's record lacks them; ``e`` digest of a failure's pattern, also of one that a
+resembles, where that one's record lacks them; ``u`` digest for comparing it with answers of other calls, where
+that is not ``x``; ``e`` digest of a failure's pattern, also of one that a
 success reports, and ``c`` its class; ``z`` an empty answer; ``o`` an outage that a success reports; ``h`` an
 answer long enough to say something; ``l`` lines of an open-ended read.
 """
@@ -30,7 +31,7 @@ _REQUEST: Kinds = {
     "g": list,
 }
 _RESULT: Kinds = {
-    **dict.fromkeys(("x", "n", "t", "e", "c", "o"), str),
+    **dict.fromkeys(("x", "n", "t", "u", "e", "c", "o"), str),
     "b": list,
     "l": int,
 }

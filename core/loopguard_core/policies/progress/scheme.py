@@ -114,8 +114,9 @@ _CHANGES = lazy(
 #: Arguments that hold a statement.
 _LOOKING = str.maketrans("", "", "qrm")
 _STATED = ("sql", "query", "statement", "q")
-#: Longer arguments name no part of a file; longer answers are not compared with those of other calls but to the letter.
-_KINDS, _PART, _MADE = 1024, 4096, 4096
+#: Longer arguments name no part of a file. Longer answers are compared with those of other calls to the letter, but
+#: for lines at their end.
+_KINDS, _PART, _SAID = 1024, 4096, 300
 
 
 class _Tool:
@@ -315,10 +316,10 @@ class ProgressScheme(Scheme):
             record["l"] = lines_of(words)
         outline.record = record
         like = self._memory.answered(signature, outline, min(len(text), LONG))
+        if _of_kin(flags, record, request) and (kin := self._kin(outline, result, text)):
+            record["u"] = kin
         if like is None:
-            if len(text) > _MADE or not _of_kin(flags, record, request):
-                return record
-            like = outline
+            return record
         known = self._tool(tool, traits)
         reads = known.reads or "r" in flags
         numbered = (
@@ -360,6 +361,13 @@ class ProgressScheme(Scheme):
             digest if timeless == steady else result.digest_of(timeless + rest),
         )
         return outline.read
+
+    def _kin(self, outline: Outline, result: Payload, text: str) -> str:
+        """The digest by which an answer is compared with those of other calls, empty where that is the exact one."""
+        if len(text) <= _SAID:
+            return result.digest_of(reading(outline, reads=True, numbered=False)[0])
+        bare = wrapped.without_own_lines(text) if len(text) <= LONG else text
+        return "" if bare is text else result.digest_of(bare)
 
     def expect(self, signature: str) -> None:
         """The fold knows earlier answers of the call *signature*, whoever took their records."""

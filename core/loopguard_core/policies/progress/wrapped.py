@@ -31,7 +31,7 @@ _BESIDE = frozenset(
 )
 _WRAPPING = _BESIDE.union(_BODIES, _ERRORS, _EXITS)
 _DECODER = json.JSONDecoder()
-_OWN_WORDS = 4
+_OWN_WORDS, _OWN_LENGTH = 4, 120
 _TAG = lazy(r"<(\w[\w-]*)>\s*(.*?)\s*</\1>\s*", re.S)
 _HEADINGS = ("output", "result", "stdout", "response")
 _HEADING = lazy(r"\w+[ \t]*:[ \t]*\r?\n")
@@ -79,16 +79,17 @@ def _unwrapped(value: Any) -> str | None:
 
 def without_own_lines(text: str) -> str:
     """The text without lines at its end that only tell how the call went: a request id, what it took."""
-    if "\n" not in text:
-        return text
-    lines = text.rstrip().split("\n")
-    while len(lines) > 1 and _is_own(lines[-1]):
-        lines.pop()
-    return "\n".join(lines)
+    kept = text
+    while "\n" in kept:
+        rest, _, line = kept.rstrip().rpartition("\n")
+        if not rest or not _is_own(line):
+            break
+        kept = rest
+    return kept
 
 
 def _is_own(line: str) -> bool:
-    if not line.strip():
-        return True
+    if len(line) > _OWN_LENGTH:
+        return False
     found = read(line, reads=True, numbered=True)[1].split()
     return "#" in found and len(found) <= _OWN_WORDS
