@@ -157,3 +157,19 @@ def test_langfuse_steps_of_an_agent_that_name_a_tool_are_no_calls(tmp_path: Path
     path = write(tmp_path, {"trace": {"id": "t"}, "observations": observations})
     ((_, events),) = opened(path)
     assert [e.data["call"] for e in events if e.type == "call_start"] == ["b", "c"]
+
+
+def test_langfuse_what_the_human_said_is_found_where_the_trace_leaves_it_out(
+    tmp_path: Path,
+) -> None:
+    asked = {"startTime": "2026-03-01T10:00:01Z", "traceId": "t", "type": "GENERATION", "id": "a"}
+    question = {"role": "user", "parts": [{"type": "text", "content": "what?"}]}
+    for given, told, text in (
+        (None, [question], "what?"),
+        (None, [{"role": "user", "content": "and?"}], "and?"),
+        (json.dumps({"args": ["solve it"], "kwargs": {}}), [question], "solve it"),
+    ):
+        trace = {"id": "t", "timestamp": "2026-03-01T10:00:00Z", "input": given}
+        document = {"trace": trace, "observations": [{**asked, "input": told}]}
+        ((_, events),) = opened(write(tmp_path, document))
+        assert [e.text("text") for e in events if e.type == "user_message"] == [text]

@@ -99,7 +99,7 @@ def _spans(trace: dict[str, Any], observations: list[dict[str, Any]]) -> list[Sp
     if trace_id:
         root = Span(f"trace-{trace_id}", "", trace_id, "agent", string(trace.get("name")))
         root.start = when(trace.get("timestamp"))
-        root.text = _said(trace.get("input"))
+        root.text = _said(trace.get("input")) or _said_first(observations)
         spans.append(root)
     for raw in observations:
         own = string(raw.get("traceId")) or trace_id
@@ -213,6 +213,13 @@ def _literal(value: Any) -> Any:
     return value
 
 
+def _said_first(observations: list[dict[str, Any]]) -> str:
+    """What the human said, where only the first answer of a model tells it."""
+    answers = [o for o in observations if string(o.get("type")).upper() == "GENERATION"]
+    answers.sort(key=lambda o: string(o.get("startTime")))
+    return next((text for o in answers if (text := _said(o.get("input")))), "")
+
+
 def _said(value: object) -> str:
     """What the human said, in a trace's input."""
     for _ in range(2):
@@ -227,6 +234,9 @@ def _said(value: object) -> str:
         return said[-1]
     if isinstance(obj(value).get("new_message"), dict):
         return text_of(obj(value)["new_message"].get("parts"))
+    given = [a for a in array(obj(value).get("args")) if isinstance(a, str)]  # of a traced function
+    if given:
+        return given[-1]
     for name in ("input", "query", "question", "message", "prompt"):
         if isinstance(obj(value).get(name), str):
             return string(obj(value)[name])
