@@ -16,7 +16,7 @@ from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.widgets.keys import KeyBar
-from test_console_replay import recording
+from test_console_replay import loop, recording
 
 #: Escape closes what is open and is quiet where nothing is; the others leave the console or its screen.
 QUIET = {"quit", "back_to_chain", "help", "command_palette"}
@@ -85,7 +85,8 @@ def seen(app: ConsoleApp) -> tuple[object, ...]:
     decided = app.decider.said if isinstance(app.decider, Nobody) else ()
     drawn = [strip.text for strip in app.screen._compositor.render_strips()]
     focused = app.focused.id if app.focused is not None else ""
-    return len(app.screen_stack), len(app._notifications), len(decided), focused, drawn
+    said = [n.message for n in app._notifications]
+    return len(app.screen_stack), said, len(decided), focused, drawn
 
 
 async def settled(app: ConsoleApp, pilot: Pilot[None]) -> None:
@@ -139,14 +140,14 @@ def test_what_would_do_nothing_says_why(made: Made, keys: str, places: tuple[str
             await settled(app, pilot)
             screen, depth = app.screen, len(app.screen_stack)
             for action in actions:
-                if action.id in QUIET or not screen.idle(action.id):  # type: ignore[attr-defined]
+                why = screen.idle(action.id)  # type: ignore[attr-defined]
+                if action.id in QUIET or not why:
                     continue
                 if {"inbox"} == set(action.where) and not isinstance(screen, InboxScreen):
                     continue
-                said = len(app._notifications)
                 await pilot.press(action.keys[0])
                 await pilot.pause()
-                assert len(app._notifications) == said + 1, action.id
+                assert [n.message for n in app._notifications] == [why], action.id
                 assert app.screen is screen, action.id
                 await leave_dialogs(app, pilot, depth)
 
@@ -160,14 +161,9 @@ def test_a_recording_says_why_nobody_can_be_answered_and_what_to_do_instead() ->
             await pilot.pause()
             for key in "adox":
                 await pilot.press(key)
-            said = [n.message for n in app._notifications]
-            assert len(said) == 4
-            for line in said:
-                assert (
-                    line.startswith("A recording has n")
-                    and "p shows" in line
-                    and "c writes" in line
-                )
+                (line,) = [n.message for n in app._notifications]
+                assert line.startswith("A recording has n")
+                assert "p shows" in line and "c writes" in line
 
     asyncio.run(run())
 
@@ -186,5 +182,51 @@ def test_after_an_answer_the_inbox_offers_no_deciding_keys() -> None:
                 assert f" {title} " not in bar
             await pilot.press("x")
             assert [n.message for n in app._notifications][-1].startswith("That request has been")
+
+    asyncio.run(run())
+
+
+def test_the_card_is_scrolled_by_keys_and_says_where_it_ends() -> None:
+    async def run() -> None:
+        app = recording()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            await pilot.press("e", "e")
+            await settled(app, pilot)
+            card = app.screen.query_one("#inspector")
+            await pilot.press("full_stop")
+            assert card.scroll_y > 0
+            await pilot.press(*["full_stop"] * 9)
+            assert "v shows all" in [n.message for n in app._notifications][-1]
+            await pilot.press(*["comma"] * 9)
+            assert card.scroll_y == 0
+            assert "beginning" in [n.message for n in app._notifications][-1]
+
+    asyncio.run(run())
+
+
+def test_a_calm_call_says_where_the_guard_steps_in() -> None:
+    async def run() -> None:
+        app = recording()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("g")
+            await settled(app, pilot)
+            card = str(app.screen.query_one("#card").render())
+            assert "The guard steps in at call 4 (warn): e goes there." in card
+            await pilot.press("e")
+            assert app.desk.view is not None and app.desk.view.cursor == 3
+
+    asyncio.run(run())
+
+
+def test_a_session_without_trouble_says_so() -> None:
+    async def run() -> None:
+        app = replay_app(loop()[:4], title="calm")
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("g")
+            await settled(app, pilot)
+            assert "steps in nowhere" in str(app.screen.query_one("#card").render())
+            await pilot.press("e")
+            assert "p asks other policies" in [n.message for n in app._notifications][-1]
 
     asyncio.run(run())

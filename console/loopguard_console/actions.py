@@ -294,6 +294,8 @@ ACTIONS: tuple[Action, ...] = (
         "The next call that failed or was refused.",
         PLAY,
     ),
+    Action("card_down", ("full_stop",), "card down", "The card of the call a page further.", MOVE),
+    Action("card_up", ("comma",), "card up", "The card a page back.", MOVE),
     Action(
         "card_larger",
         ("greater_than_sign",),
@@ -371,6 +373,8 @@ _DISPLAY = {
     "right_curly_bracket": "}",
     "left_curly_bracket": "{",
     "equals_sign": "=",
+    "full_stop": ".",
+    "comma": ",",
     "ampersand": "&",
     "apostrophe": "'",
     "quotation_mark": '"',

@@ -163,7 +163,7 @@ class ConsoleApp(App[None]):
         name = (action if isinstance(action, str) else action[1]).rpartition(".")[2]
         screen = self.screen
         if name in BY_ID and isinstance(screen, DecidingScreen) and (why := screen.idle(name)):
-            self.say(why, False)
+            self.hint(why)
             return True
         return await super().run_action(action, default_namespace, namespaces)
 
@@ -350,6 +350,11 @@ class ConsoleApp(App[None]):
         view.following = False
         view.go(view.recording.row_of(seq), reveal=True)
         self._redraw()
+
+    def hint(self, text: str) -> None:
+        """One line in place of the one before: why a key did nothing, or what it did."""
+        self.clear_notifications()
+        self.notify(safe(text), timeout=4, markup=False)
 
     def say(self, text: str, bad: bool) -> None:
         """One line to the person: what came of a decision."""

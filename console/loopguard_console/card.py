@@ -141,7 +141,23 @@ def _calm(view: View, row: Row) -> Content:
         else "Nothing to object to: not seen in the calls before."
     )
     ahead = f"\nThe next identical call {next_time(view)}." if row.count > 1 else ""
-    return Content.assemble((where + ahead, "$dim"))
+    return Content.assemble((where + ahead, "$dim"), (_later(view), "$text-warning"))
+
+
+def _later(view: View) -> str:
+    """Where the guard steps in next, so that nobody has to look for it; empty at the newest call."""
+    recording, after = view.recording, view.cursor + 1
+    if after >= len(recording):
+        return ""
+    if not recording.worst:
+        return "\nThe guard steps in nowhere in this session." if not view.live else ""
+    found = [at for tier in (1, 2, 3) if (at := recording.tiers.find(tier, after)) >= 0]
+    if not found:
+        return ""
+    at = min(found)
+    return (
+        f"\nThe guard steps in at call {at + 1} ({Tier(recording.tiers[at]).word}): e goes there."
+    )
 
 
 def _other(verdict: Verdict | None, width: int) -> Content:

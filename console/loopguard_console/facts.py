@@ -13,6 +13,8 @@ from loopguard_core.calls import Row
 from loopguard_core.events import Event
 from loopguard_core.verdict import Tier, Verdict
 
+#: Lines of one fact; what is longer ends with an ellipsis, and stands in full in the pager.
+FACT_LINES = 8
 TIER_WORDS = (
     "allowed",
     "warned: the call ran, advice was appended to its result",
@@ -97,7 +99,8 @@ def next_time(view: View) -> str:
 
 
 def fact(name: str, value: str, room: int) -> Content:
-    text = f"\n{' ' * 11}".join(textwrap.wrap(safe(value), room)[:8])
+    lines = textwrap.wrap(safe(value), room, max_lines=FACT_LINES, placeholder=" …")
+    text = f"\n{' ' * 11}".join(lines)
     return Content.assemble((f" {name:<10}", "$dim"), text)
 
 
@@ -123,10 +126,10 @@ def _repeated(view: View, row: Row) -> str:
     first = recording.first_of_streak(view.cursor)
     times = sum(1 for k in recording.keys[first : view.cursor + 1] if k == row.key)
     if times < 2:
-        return "not these arguments; see the counters below"
+        return "not these arguments: other calls count here, too"
     words = [f"{times} identical calls since #{first + 1}"]
     began = recording.row(first).ts
-    if began is not None and row.ts is not None and row.ts > began:
+    if began is not None and row.ts is not None and row.ts - began >= 0.001:
         words.append(f"in {span(row.ts - began)}")
     before = recording.repeats_before(view.cursor)
     if before is not None and row.outcome in ("ok", "error"):

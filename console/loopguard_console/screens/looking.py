@@ -170,13 +170,37 @@ class Looking(DecidingScreen):
 
     def action_next_failure(self) -> None:
         """The next call that failed."""
-        self._jump(self.view is not None and self.view.failure(1), "No failed call after this one.")
+        found = self.view is not None and self.view.failure(1)
+        if found:
+            self.moved()
+        else:
+            self.console_app.hint("No failed call after this one.")
+
+    def action_card_down(self) -> None:
+        """The card further down."""
+        self._scroll(1)
+
+    def action_card_up(self) -> None:
+        """The card further up."""
+        self._scroll(-1)
+
+    def _scroll(self, by: int) -> None:
+        card = self.query_one(Inspector)
+        before = card.scroll_y
+        page = max(1, card.scrollable_content_region.height - 1)
+        card.scroll_relative(y=by * page, animate=False, immediate=True)
+        if card.scroll_y == before:
+            end = "to its end: v shows all of the call" if by > 0 else "to its beginning"
+            self.console_app.hint(f"The card is scrolled {end}.")
 
     def _jump(self, found: bool, otherwise: str) -> None:
         if found:
             self.moved()
         else:
-            self.notify(otherwise, markup=False)
+            view = self.view
+            if view is not None and not view.recording.worst:
+                otherwise = "The guard steps in nowhere in this session: p asks other policies."
+            self.console_app.hint(otherwise)
 
     def action_play(self) -> None:
         """Play or pause."""
@@ -219,7 +243,7 @@ class Looking(DecidingScreen):
         elif self.view is not None and self.view.toggle_fold():
             self.redraw()
         else:
-            self.notify("This call is not folded: v shows it in full.", markup=False)
+            self.console_app.hint("This call is not folded: v shows it in full.")
 
     def action_fold_all(self) -> None:
         """Fold, or show every call."""

@@ -32,7 +32,7 @@ class Managing(DecidingScreen):
         app = self.console_app
         app.desk.arrange(order=order)
         app.remembered.keep("sort", order)
-        self.notify(f"Sessions sorted: {order}.", markup=False)
+        app.hint(f"Sessions sorted: {order}.")
         self.redraw()
 
     def action_pin(self) -> None:

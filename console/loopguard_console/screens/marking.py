@@ -31,7 +31,7 @@ class Marking(DecidingScreen):
             marked = view.bookmarks.toggle(view.recording, view.cursor)
             number = f"call {view.cursor + 1}"
             said = f"Bookmark on {number}: ' goes to the next, L lists them."
-            self.notify(said if marked else f"No bookmark on {number} any more.", markup=False)
+            self.console_app.hint(said if marked else f"No bookmark on {number} any more.")
             self.moved()
 
     def action_next_bookmark(self) -> None:
@@ -47,7 +47,7 @@ class Marking(DecidingScreen):
         if view is not None and view.to_bookmark(by):
             self.moved()
         else:
-            self.notify("No bookmark is set here: B sets one.", markup=False)
+            self.console_app.hint("No bookmark is set here: B sets one.")
 
     async def action_bookmarks(self) -> None:
         """All places that a person marked."""

@@ -107,14 +107,14 @@ class Searching(DecidingScreen):
     def _hit(self, by: int, *, here: bool = False) -> None:
         view = self.view
         if view is None or view.hits is None:
-            self.notify("Search for something first: /", markup=False)
+            self.console_app.hint("Search for something first: /")
             return
         found = view.to_hit(by, here=here)
         if found is None:
             view.sought = by
             self.look_on()
         elif not found:
-            self.notify(f"No call matches {safe(view.hits.query.text, 40)}.", markup=False)
+            self.console_app.hint(f"No call matches {safe(view.hits.query.text, 40)}.")
         self.moved()
 
     # -- over all sessions -------------------------------------------------------------------------

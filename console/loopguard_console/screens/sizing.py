@@ -30,7 +30,7 @@ class Sizing(DecidingScreen):
         """All panes as they come."""
         self.console_app.remembered.keep_layout(Layout())
         self.lay_out()
-        self.notify("All panes have their usual sizes.", markup=False)
+        self.console_app.hint("All panes have their usual sizes.")
 
     def lay_out(self) -> None:
         """Give the panes the sizes that were set, as far as the terminal is large enough for them."""
@@ -51,12 +51,12 @@ class Sizing(DecidingScreen):
         """Make *pane* larger or smaller by a step; one that is not to be seen is said to be so."""
         found = self.query_one(pane)
         if not (found.display and self.query_one("#body").display):
-            self.notify("That pane is hidden: s shows the list of sessions.", markup=False)
+            self.console_app.hint("That pane is hidden: s shows the list of sessions.")
             return
         name = self._measure(found.id or "")
         if not self._set(name, self._now(name) + by * STEP[name]):
             said = "There is no more room for it." if by > 0 else "It is as small as it gets."
-            self.notify(said, markup=False)
+            self.console_app.hint(said)
 
     def _measure(self, pane: str) -> str:
         if pane == "left":

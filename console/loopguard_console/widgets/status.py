@@ -16,13 +16,13 @@ class StatusBar(Pane):
         """Say how *desk* stands; *title* names a recording; *watches*: nothing can be decided
         here."""
         width = self.size.width or 80
-        left = [(" loopguard ", "bold reverse $primary"), (" ", "")]
-        left += (
-            self._live(desk)
-            if desk.live
-            else [("REPLAY ", "bold $text-accent"), (safe(title, 40), "")]
-        )
         right = self._guard(desk)
+        left = [(" loopguard ", "bold reverse $primary"), (" ", "")]
+        if desk.live:
+            left += self._live(desk)
+        else:
+            room = width - 21 - sum(len(text) for text, _ in right)
+            left += [("REPLAY ", "bold $text-accent"), (_end(safe(title), max(12, room)), "")]
         if desk.live:
             right += self._store(desk, muted, width)
             if watches:
@@ -83,3 +83,8 @@ class StatusBar(Pane):
         if width >= 60:
             parts.append((f" {clock(desk.now)} ", "$dim"))
         return parts
+
+
+def _end(path: str, width: int) -> str:
+    """The last *width* cells of a path: its name says more than where it lies."""
+    return path if len(path) <= width else f"…{path[1 - width :]}"

@@ -42,7 +42,8 @@ class Transport(Pane):
         total = len(view.recording)
         self._total = total
         left = f" {'▶ playing' if playing else '■ paused '} call {view.cursor + 1}/{total} "
-        right = f"  {speed:g}×  [ ] step  e tier  Space play "
+        wide = (self.size.width or 80) >= 100
+        right = f"  {'speed ' if wide else ''}{speed:g}×  [ ] step  e tier  Space play "
         width = max(10, (self.size.width or 80) - len(left) - len(right))
         self._track = (len(left), width)
         parts = [(left, "bold"), *self._cells(view, width), (right, "$dim")]
