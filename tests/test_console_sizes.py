@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 import console_scene
-from loopguard_console.app import ConsoleApp
+from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.layout import CHAIN, Layout
 from loopguard_console.remembered import Remembered
+from loopguard_console.widgets.chain import Chain
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 
@@ -130,3 +131,20 @@ def test_no_size_takes_the_chain_away(layout: Layout, width: int, height: int) -
 @pytest.mark.parametrize("kept", [None, 3, {"left": "x", "right": True, "more": 4}, {"left": -5}])
 def test_sizes_that_cannot_be_are_as_they_come(kept: object) -> None:
     assert Layout.read(kept) == Layout()
+
+
+def test_calls_that_come_while_the_chain_has_no_room_are_no_fault() -> None:
+    async def run() -> None:
+        app = console_scene.live()
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            chain = app.screen.query_one(Chain)
+            chain.styles.height = 0
+            await pilot.pause()
+            log, waits = console_scene.research()
+            log.add("note", text="a mark comes last")
+            app.post_message(Arrived(console_scene.batch(log, waiting=(waits,))))
+            await pilot.pause(0.6)
+            assert chain.size.height == 0 and chain.count() > 0
+
+    asyncio.run(run())

@@ -47,12 +47,12 @@ def legend(view: View, width: int, most: int) -> list[Content]:
         letter, style = letter_of(view, key)
         tally = f" {times} of the last {total}" if width >= 60 else f" {times}/{total}"
         bar = min(times, 20, max(4, width - 36))
-        room = max(8, width - bar - len(tally) - 4)
+        room = max(8, width - bar - len(tally) - 5)
         label = signature_label(view.recording.tools[key], view.recording.args_of_key(key), room)
         lines.append(
             Content.assemble(
                 (f"{letter} ", style),
-                (pad(label, room), ""),
+                (pad(label, room) + " ", ""),
                 ("▇" * bar, style),
                 (tally, "$dim"),
             )

@@ -7,22 +7,40 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from loopguard_console.actions import actions_of, groups, keys_of
 
+#: Cells for the names of actions and the words.
+NAMES = 19
+_KEYS = "w what the words mean · j k and PgDn PgUp scroll · Esc closes"
 WORDS = (
     ("tool call", "one use of a tool by the agent: its name, its arguments, its result"),
     ("signature", "what makes two calls the same for the guard"),
     ("window", "the last N calls; how often a call stands in it shows as ×N"),
     ("A B C …", "calls that came again have a letter and a colour: equal calls, equal letters"),
     ("· W B H", "the tiers: allowed, warned, blocked, halted"),
+    (
+        "▶ ▼ ⟳",
+        "folded calls, opened ones, and a cycle: calls that came in turns; Enter opens and closes",
+    ),
+    ("┃", "calls that are equal to the selected one"),
+    ("┌ ├ └", "calls that the agent made in one message"),
+    ("› ◆", "a hit of the search; a bookmark"),
+    ("█W░B░H", "a counter, and at which count it warns, blocks and halts"),
     ("warn", "the call ran; advice was appended to its result"),
     ("block", "the call does not run unless you let it"),
     ("halt", "every further call of the turn is refused until you resume or write to the agent"),
+    ("guard", "the policy that judges the calls, and its mode"),
+    ("observe", "a mode: the guard only says what it would have done"),
+    ("ask", "a mode: a stopped call waits for a person"),
+    ("enforce", "a mode: a stopped call is refused at once"),
+    ("detector", "the part of the policy that objected, such as repetition or cycle"),
+    ("traits", "what the guard knows of the tool: that it only reads, that it polls; c changes it"),
+    ("told", "what the model reads because of the verdict"),
     (
         "request",
         "a stopped call that waits for your answer (R7); it ends by itself when its time is over",
@@ -45,15 +63,23 @@ class Help(ModalScreen[None]):
         Binding("escape,q,question_mark,f1", "close", "close"),
         Binding("j,down", "scroll(1)", "down"),
         Binding("k,up", "scroll(-1)", "up"),
+        Binding("pagedown,ctrl+d,space,full_stop", "page(1)", "page down"),
+        Binding("pageup,ctrl+u,comma", "page(-1)", "page up"),
+        Binding("g,home", "first", "first"),
+        Binding("G,end", "last", "last"),
+        Binding("w", "words", "the words"),
     ]
 
     def __init__(self, *places: str) -> None:
         super().__init__()
         self._places = places
+        self._words = 0
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="help"):
-            yield Static(markup=False)
+        with Vertical(id="help-box"):
+            yield Static(_KEYS, id="help-keys", markup=False)
+            with VerticalScroll(id="help"):
+                yield Static(markup=False)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._draw)
@@ -72,15 +98,32 @@ class Help(ModalScreen[None]):
             for action in actions:
                 parts += _entry(keys_of(action), action.title, action.help, width)
             parts.append(Content("\n"))
+        self._words = sum(part.plain.count("\n") for part in parts)
         parts.append(Content.assemble(("Words\n", "bold $text-primary")))
         for word, meaning in WORDS:
             parts += _entry("", word, meaning, width)
-        parts.append(Content.assemble(("\nEsc closes this.", "$dim")))
         return Content("").join(parts)
 
     def action_scroll(self, by: int) -> None:
         """Scroll by a line."""
         self.query_one("#help").scroll_relative(y=by, animate=False)
+
+    def action_page(self, by: int) -> None:
+        """Scroll by a page."""
+        shown = self.query_one("#help")
+        shown.scroll_relative(y=by * max(1, shown.size.height - 1), animate=False)
+
+    def action_first(self) -> None:
+        """To the beginning."""
+        self.query_one("#help").scroll_home(animate=False)
+
+    def action_last(self) -> None:
+        """To the end."""
+        self.query_one("#help").scroll_end(animate=False)
+
+    def action_words(self) -> None:
+        """To the words."""
+        self.query_one("#help").scroll_to(y=self._words, animate=False)
 
     def action_close(self) -> None:
         """Back."""
@@ -89,12 +132,12 @@ class Help(ModalScreen[None]):
 
 def _entry(keys: str, name: str, text: str, width: int) -> list[Content]:
     """Keys and name in columns, the explanation beside them, wrapped under itself."""
-    first = f" {keys:<9}" if keys or width >= 60 else " "
-    indent = len(first) + 16
+    first = f" {keys:<9}" if keys else " "
+    indent = len(first) + NAMES
     lines = textwrap.wrap(text, max(20, width - indent))
     more = "".join(f"\n{' ' * indent}{line}" for line in lines[1:])
     return [
         Content.assemble(
-            (first, "bold $text-accent"), (f"{name:<16}", "bold"), f"{lines[0]}{more}\n"
+            (first, "bold $text-accent"), (f"{name:<{NAMES}}", "bold"), f"{lines[0]}{more}\n"
         )
     ]

@@ -205,7 +205,7 @@ class VirtualList(ScrollView, can_focus=True, inherit_bindings=False):
         first, count, at = round(self.scroll_offset.y), self.count(), self.at()
         height = self.size.height
         last = min(first + height, count) - 1
-        if count:
+        if first <= last:  # a list that is hidden shows no line of those it has
             self.prepare(first, last)
         strips = [self._strip(line, line == at) for line in range(first, last + 1)]
         if len(strips) < height:
