@@ -55,3 +55,15 @@ def test_the_log_of_prompts_holds_turns_only(tmp_path: Path) -> None:
         ("a", ["do it"]),
         ("b", ["again"]),
     ]
+
+
+def test_messages_alone_are_a_chat(tmp_path: Path) -> None:
+    asked = {"id": "g1", "name": "glob", "args": {}, "status": "success", "result": []}
+    messages = [
+        {"type": "user", "content": "first"},
+        {"type": "gemini", "content": "ok", "toolCalls": [asked]},
+    ]
+    (tmp_path / "full.json").write_text(json.dumps({"messages": messages}))
+    ((recording, events),) = opened(tmp_path / "full.json")
+    assert (recording.format, texts(events)) == ("gemini", ["first"])
+    assert calls(events) == [("glob", {}, "ok")]

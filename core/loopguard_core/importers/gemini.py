@@ -41,6 +41,8 @@ class Gemini(Importer):
         document = obj(head.document)
         if "sessionId" in document and isinstance(document.get("messages"), list):
             return 0.95 if "projectHash" in document else 0.8
+        if any(obj(m).get("type") == "gemini" for m in array(document.get("messages"))[:20]):
+            return 0.8
         if contents_in(head.document) or prompts_in(head.document):
             return 0.9
         for record in head.objects:
