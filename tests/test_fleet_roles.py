@@ -39,6 +39,8 @@ class Site:
             self.run(files("loopguard_core.store.postgres").joinpath("roles.sql").read_text())
         for login, group in (*zip(GROUPS, GROUPS, strict=True), ("other", "agent")):
             self.run(f'CREATE ROLE "{self.login(login)}" LOGIN IN ROLE loopguard_{group}')
+        self.own = f"own_{self.name}"
+        self.run(f'CREATE SCHEMA {self.own} AUTHORIZATION "{self.login("agent")}"')
 
     def login(self, who: str) -> str:
         return f"{who}_{self.name}"
@@ -145,7 +147,7 @@ def _event(session: str, type: str, data: str, *, seq: str = "", payload: str = 
       '{data}', {payload})"""
 
 
-REFUSED = "permission denied|row-level security|must be owner|of the request|type json"
+REFUSED = "permission denied|row-level security|must be owner|of the request|type json|only grow"
 FORGERIES = {
     "an approval": ['EVENT request_resolved {"resolution":"approved"}'],
     "an approval spelled otherwise": ['EVENT request_resolved {"resol\\u0075tion":"approved"}'],
@@ -170,6 +172,28 @@ FORGERIES = {
         "INSERT INTO loopguard.session (session, born, owner) VALUES ('x', 1, 'somebody')"
     ],
     "the roles undone": ["ALTER TABLE loopguard.event DISABLE ROW LEVEL SECURITY"],
+    "an operator of its own": [
+        "CREATE FUNCTION {own}.f(json, text[]) RETURNS text LANGUAGE sql IMMUTABLE AS "
+        "$$SELECT 'expired'::text$$",
+        "CREATE OPERATOR {own}.#>> (leftarg = json, rightarg = text[], function = {own}.f)",
+        "SET search_path = {own}, pg_catalog",
+        'EVENT request_resolved {"resolution":"approved"}',
+    ],
+    "another call than was asked about": [
+        "UPDATE loopguard.request SET call = 'other' WHERE request = '{asked}'"
+    ],
+    "numbers used up": ["UPDATE loopguard.counter SET n = 9223372036854775807"],
+    "numbers given again": ["UPDATE loopguard.counter SET n = 0"],
+    "a name that somebody else will need": [
+        "INSERT INTO loopguard.request (request, n, session) VALUES "
+        "('R' || (SELECT n + 1 FROM loopguard.counter), (SELECT n FROM loopguard.counter), '{session}')"
+    ],
+    "a number that somebody else will need": [
+        "INSERT INTO loopguard.request (request, n, session) VALUES "
+        "('mine', (SELECT n + 1 FROM loopguard.counter), '{session}')"
+    ],
+    "words that nobody can read": ["EVENT note mine"],
+    "words that are no fields": ["EVENT note [1]"],
     "a month itself": ["INSERT INTO loopguard.event_rest SELECT * FROM loopguard.event"],
 }
 
@@ -191,7 +215,7 @@ def test_no_statement_of_an_agents_own_decides(site: Site, what: str) -> None:
             made = _event(session, kind, data, payload=f"'{payload}'" if payload else "NULL")
             statements.append(made.replace("R{n}", asked))
         else:
-            statements.append(said.format(session=session, asked=asked))
+            statements.append(said.format(session=session, asked=asked, own=site.own))
     with pytest.raises(psycopg.Error, match=REFUSED):
         site.raw("agent", *statements)
     request = agent.request(asked)

@@ -87,6 +87,7 @@ CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
   WITH CHECK (
     EXISTS (SELECT 1 FROM loopguard.session AS s
       WHERE s.session = event.session AND s.owner = current_user)
+    AND (data IS NULL OR json_typeof(data::json) = 'object')
     AND CASE type
       WHEN 'request_resolved' THEN payload IS NULL AND large IS NULL
         AND loopguard.field(data, 'resolution') IN ('expired', 'orphaned', 'cancelled')
@@ -95,9 +96,13 @@ CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
         'gap', 'note')
     END);
 
+-- The number of a new request is the counter's, and no name is taken that the counter has yet to give.
 CREATE POLICY agents_write ON loopguard.request FOR INSERT TO loopguard_agent
-  WITH CHECK (EXISTS (SELECT 1 FROM loopguard.session AS s
-    WHERE s.session = request.session AND s.owner = current_user));
+  WITH CHECK (
+    EXISTS (SELECT 1 FROM loopguard.session AS s
+      WHERE s.session = request.session AND s.owner = current_user)
+    AND n = (SELECT c.n FROM loopguard.counter AS c WHERE c.name = 'request')
+    AND CASE WHEN request ~ '^R[0-9]+$' THEN substr(request, 2)::numeric <= n ELSE true END);
 CREATE POLICY agents_answer ON loopguard.request FOR UPDATE TO loopguard_agent
   USING (EXISTS (SELECT 1 FROM loopguard.session AS s
     WHERE s.session = request.session AND s.owner = current_user))

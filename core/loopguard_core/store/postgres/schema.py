@@ -226,11 +226,50 @@ CREATE CONSTRAINT TRIGGER check_request AFTER UPDATE ON loopguard.request
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION loopguard.check_request();
 """
 
+# Row-level security asks ``field``, so what it says must not hang on the search path of who asks: everything
+# in it is named in full. A request goes on to be about the call, and in the session, for which it was opened.
+_FIRM = f"""
+CREATE OR REPLACE FUNCTION loopguard.field(document text, VARIADIC path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
+BEGIN
+  RETURN document::pg_catalog.json OPERATOR(pg_catalog.#>>) path;
+EXCEPTION WHEN others THEN
+  -- what PostgreSQL's text cannot hold: NUL, half a surrogate pair
+  RETURN pg_catalog.regexp_replace(
+    document, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{{2}})', '\\\\ufffd', 'g'
+  )::pg_catalog.json OPERATOR(pg_catalog.#>>) path;
+END $body$;
+
+CREATE FUNCTION loopguard.stays() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  RAISE EXCEPTION 'what is written of the request % stays: its call', NEW.request
+    USING ERRCODE = 'insufficient_privilege';
+END $body$;
+
+CREATE TRIGGER same_call BEFORE UPDATE ON loopguard.request FOR EACH ROW
+WHEN (OLD.opened IS NOT NULL AND (NEW.session, NEW.call) IS DISTINCT FROM (OLD.session, OLD.call))
+EXECUTE FUNCTION loopguard.stays();
+
+CREATE FUNCTION loopguard.check_counter() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF row_security_active('loopguard.request')
+    AND (NEW.n <= OLD.n OR NEW.n > greatest(OLD.n + 1, {10**10 - 1})) THEN
+    RAISE EXCEPTION 'the numbers of requests only grow' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  RETURN NEW;
+END $body$;
+
+CREATE TRIGGER check_counter BEFORE UPDATE ON loopguard.counter
+FOR EACH ROW EXECUTE FUNCTION loopguard.check_counter();
+"""
+
 #: The steps in order; a store's version is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS),
     ("how far each machine is behind", _MACHINES),
     ("whose a session is, and what a request may point to", _OWNERS),
+    ("what no search path changes, and what a request stays about", _FIRM),
 )
 #: The schema that this version writes.
 VERSION = len(STEPS)
