@@ -32,9 +32,11 @@ ON CONFLICT DO NOTHING"""
 
 _EVENT = _insert("event", sql.COLUMNS, sql.TYPES)
 _PAYLOAD = _insert("payload", "session, digest, born, text", ("text", "bytea", "integer", "text"))
+# One probe of the index a call, whatever the planner thinks of the table.
 _THERE = """
-SELECT call, type, seq FROM loopguard.event
-WHERE session = %s AND born = %s AND call = ANY(%s::text[])"""
+SELECT e.call, e.type, e.seq FROM unnest(%s::text[]) AS c (call)
+CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
+  WHERE e.session = %s AND e.born = %s AND e.call = c.call LIMIT 2) AS e"""
 _HEARD = "SELECT pg_notify('loopguard', left(s, 50)) FROM unnest(%s::text[]) AS s"
 
 
@@ -136,7 +138,7 @@ class _Batch:
             if tail is None:
                 tail = self._tails[session] = find_or_make(self._link, session)
             if wanted:
-                found = self._link.rows(_THERE, (session, tail.born, list(wanted)), BULK)
+                found = self._link.rows(_THERE, (list(wanted), session, tail.born), BULK)
                 there.update(((session, call, kind), seq) for call, kind, seq in found)
         return there
 

@@ -141,7 +141,7 @@ class PostgresStore(Store):
 
     def standing(self, session: str, upto: int) -> list[Event]:
         name = rows.narrow(session)
-        return rows.unpack_all(session, self._link.rows(sql.HOLDING, (name, name, upto)))
+        return rows.unpack_all(session, self._link.rows(sql.HOLDING, (upto, name)))
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         name = rows.narrow(session)

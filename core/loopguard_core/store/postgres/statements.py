@@ -153,10 +153,14 @@ LAST_TURN = f"""
 SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} AND mark = {TURN} AND seq < %s
 ORDER BY seq DESC LIMIT 1"""
 
-# session, session, up to
+# session, up to: of each mark by itself, which the index answers in the order that is asked for
 HOLDING = f"""
-SELECT {LEAN} FROM loopguard.event AS e
-WHERE e.session = %s AND e.{_BORN} AND e.mark IN ({START}, {STANDING}) AND e.seq <= %s ORDER BY e.seq"""
+SELECT {LEAN} FROM loopguard.session AS s
+CROSS JOIN (VALUES ({START}), ({STANDING})) AS m (mark)
+CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.mark = m.mark AND e.seq <= %s
+  ORDER BY e.seq LIMIT NULL OFFSET 0) AS e
+WHERE s.session = %s ORDER BY e.seq"""
 
 # session, session, number
 NEXT_CHANGE = {
