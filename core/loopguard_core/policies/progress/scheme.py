@@ -113,7 +113,7 @@ _CHANGES = lazy(
 )
 #: Arguments that hold a statement.
 _LOOKING = str.maketrans("", "", "qrm")
-_STATED = ("sql", "query", "statement", "q")
+_STATED = frozenset(("sql", "query", "statement", "q"))
 #: Longer arguments name no part of a file. Longer answers are compared with those of other calls to the letter, but
 #: for lines at their end.
 _KINDS, _PART, _SAID = 1024, 4096, 300
@@ -229,7 +229,7 @@ class ProgressScheme(Scheme):
         tidied, cosmetics = tool.tidier.tidy(value)
         digest = args.digest if tidied is args.value else args.digest_of(canonical(tidied))
         flags, search = tool.flags + _suggested(tidied) if tool.open else tool.flags, tool.search
-        if not tool.shell and any(_changes(value.get(name)) for name in _STATED):
+        if not (tool.shell or _STATED.isdisjoint(value)) and _changes(value):
             flags, search = flags.translate(_LOOKING) + "m", False
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
@@ -421,8 +421,12 @@ def _asks(args: dict[Any, Any]) -> bool:
     return any(isinstance(args.get(name), (str, list)) for name in _ASKS.intersection(args))
 
 
-def _changes(value: object) -> bool:
-    return isinstance(value, str) and _CHANGES.match(value) is not None
+def _changes(args: dict[Any, Any]) -> bool:
+    """True where a statement among the arguments changes something."""
+    return any(
+        isinstance(args[name], str) and _CHANGES.match(args[name]) is not None
+        for name in _STATED.intersection(args)
+    )
 
 
 def _said(args: Any) -> tuple[str, ...]:

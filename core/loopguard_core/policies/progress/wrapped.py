@@ -89,7 +89,7 @@ def without_own_lines(text: str) -> str:
 
 
 def _is_own(line: str) -> bool:
-    if len(line) > _OWN_LENGTH:
+    if len(line) > _OWN_LENGTH or line.count(" ") > _OWN_WORDS:
         return False
     found = read(line, reads=True, numbered=True)[1].split()
     return "#" in found and len(found) <= _OWN_WORDS
