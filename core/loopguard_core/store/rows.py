@@ -181,7 +181,7 @@ def pack(
     )
     if rest or hidden:
         text = clean = to_json(rest)
-        if redactor is not None and not rest.keys() <= harmless:
+        if redactor is not None and not harmless.issuperset(rest):
             clean = redactor(text)
         if hidden or clean is not text:
             clean = to_json({**from_text(clean), "redacted": True})
