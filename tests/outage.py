@@ -96,7 +96,7 @@ class TestDoors(Doors):
     def anew(self) -> Store:
         return self._line.open()
 
-    def server(self) -> Store:
+    def server(self, patience: float = 0.0) -> Store:
         return self._line.open()
 
 

@@ -152,6 +152,21 @@ def test_a_session_that_died_with_events_here_is_picked_up_by_the_next_agent(lin
     other.end()
 
 
+def test_a_session_that_ends_in_an_outage_tries_once_more(line: Line) -> None:
+    live, other = agent(line), agent(line, "stays")
+    line.mode = "away"
+    for each in (live, other):
+        call(each, args={"q": 1})
+    other.end()
+    line.mode = "up"
+    live.end()
+    there = at_server(line)
+    assert [e.type for e in there.read("s")][-1] == "session_end"
+    assert numbered(there)
+    spool = open_spool(line.name)
+    assert spool is not None and "s" not in spool.backlog()
+
+
 def test_a_session_that_goes_on_first_sends_what_waits_of_it(line: Line) -> None:
     live = agent(line)
     call(live)

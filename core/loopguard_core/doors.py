@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: The spool's file, looked for without its code.
 _SPOOL = "spool.db"
+#: Seconds that a server may take for some hundred events.
+_MANY = 10.0
 #: Seconds for which a server that could not be reached is not tried by the next process of this machine.
 CALM = 3.0
 
@@ -50,9 +52,9 @@ class Doors:
         """The same, tried whatever the last one met."""
         return self._opened(self._config.store_timeout_seconds)
 
-    def server(self) -> Store:
-        """The store for work on many events, which may take its time."""
-        return self._opened(0.0)
+    def server(self, patience: float = _MANY) -> Store:
+        """The store for work on many events, each step of which may take *patience* seconds."""
+        return self._opened(patience)
 
     def spool(self) -> Spool:
         """Where events wait for the server, made where it is missing."""

@@ -272,6 +272,8 @@ class LiveSession:
         self._record("session_end", {"reason": reason})
         if self._journal.checkpoint is not None:
             self._journal.checkpoint.remove()
+        if self._traveller is not None:
+            self._traveller.leave()
         if self._owns_store:
             self._journal.close()
 

@@ -11,7 +11,7 @@ import os
 import time
 from _thread import allocate_lock
 from _weakref import ref
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from loopguard_core.processes import alive
 
@@ -37,6 +37,8 @@ _LOADED = (bulk, forgetting, tails)
 #: seconds until the first look, and between looks at a server that stays away
 FIRST = 0.1
 LONGEST = 5.0
+#: seconds for which a session that ends sends what waits of it
+_LAST_TRY = 3.0
 #: sessions in a row that cannot be sent before the server counts as away
 _TRIES = 3
 #: the longest pause where the server answers
@@ -64,6 +66,28 @@ class Traveller:
         if self._watched != os.getpid():
             self._watched = os.getpid()
             watch(self._doors, self)
+
+    def leave(self) -> None:
+        """The session is over: try once more, for some seconds at most, to send what waits of it.
+
+        Where that fails it stays for the next process of this machine. Never raises.
+        """
+        journal, until = self.journal, time.monotonic() + _LAST_TRY
+        if journal.away is None or self._watched not in (0, os.getpid()):
+            return
+
+        def enough(_: int) -> None:
+            if time.monotonic() > until:
+                raise StoreError("the rest comes later")
+
+        with (
+            suppress(Exception),
+            closing(self._doors.spool()) as spool,
+            closing(self._doors.server(_LAST_TRY)) as server,
+            spool.alone(journal.session) as alone,
+        ):
+            if alone:
+                spool.drain(server, journal.session, enough)
 
     def bring_back(self, spool: Spool, server: Store) -> None:
         """Go on on the server, which has all of this session but its latest events. Raises ``StoreError``.
