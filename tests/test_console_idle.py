@@ -230,3 +230,29 @@ def test_a_session_without_trouble_says_so() -> None:
             assert "p asks other policies" in [n.message for n in app._notifications][-1]
 
     asyncio.run(run())
+
+
+def test_the_way_back_is_offered_where_there_is_one() -> None:
+    def bar(app: ConsoleApp) -> str:
+        return str(app.screen.query_one(KeyBar).render())
+
+    async def run() -> None:
+        app = live()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settled(app, pilot)
+            assert "Esc" not in bar(app)
+            await pilot.press("slash", *"search", "enter")
+            await settled(app, pilot)
+            assert "Esc close" in bar(app)
+            await pilot.press("escape")
+            await settled(app, pilot)
+            assert "Esc" not in bar(app)
+            await pilot.press("i")
+            await settled(app, pilot)
+            assert "Esc close" in bar(app)
+            app.post_message(Arrived(console_scene.batch(console_scene.research()[0])))
+            await settled(app, pilot)
+            card = str(app.screen.query_one("#card").render())
+            assert card.startswith("Answered. Nothing waits.") and "Esc goes back" in card
+
+    asyncio.run(run())

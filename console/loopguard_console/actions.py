@@ -328,6 +328,7 @@ ACTIONS: tuple[Action, ...] = (
         "Back to the chain; on the chain, end the search and show every call.",
         APP,
         ("inbox", "main"),
+        footer=True,
     ),
     Action(
         "help",

@@ -243,16 +243,23 @@ def _in_a_row(keys: list[tuple[str, str, str]], armed: bool) -> Content:
 
 
 def request_card(
-    asking: Asking | None, width: int, height: int = 40, *, answered: bool = False
+    asking: Asking | None,
+    width: int,
+    height: int = 40,
+    *,
+    answered: bool = False,
+    others: int = 0,
 ) -> Content:
-    """A request by itself, as the inbox shows it. *answered*: the one that was chosen is gone."""
+    """A request by itself, as the inbox shows it.
+
+    *answered*: the one that was chosen is gone; *others*: how many still wait.
+    """
     if asking is None:
-        words = (
-            "Answered. Choose the next one with j and k: no key reaches it before you do."
-            if answered
-            else "Nothing waits. When the guard stops a call, it is listed here."
-        )
-        return Content.assemble((words, "$dim"))
+        if others:
+            words = "Choose the next one with j and k: no key reaches it before you do."
+        else:
+            words = "Nothing waits. When the guard stops a call, it is listed here. Esc goes back."
+        return Content.assemble((f"Answered. {words}" if answered else words, "$dim"))
     request = asking.request
     verdict = request.verdict
     tier = Tier(request.tier)

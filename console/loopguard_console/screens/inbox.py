@@ -80,7 +80,11 @@ class InboxScreen(DecidingScreen):
         width = max(20, size.width - 1)
         self.query_one("#card", Pane).put(
             request_card(
-                asking, width, size.height, answered=bool(requests.chosen and request is None)
+                asking,
+                width,
+                size.height,
+                answered=bool(requests.chosen and request is None),
+                others=len(app.desk.waiting),
             ),
             layout=True,
         )

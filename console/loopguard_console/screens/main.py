@@ -215,9 +215,17 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         )
         if not app.desk.live:
             self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)
+        self.query_one(KeyBar).show(self.idle, self._hidden(view))
+
+    def _hidden(self, view: View | None) -> frozenset[str]:
+        """What would change nothing now, though its key is not refused."""
+        out = set()
         guard = view.recording.guard if view is not None else None
-        halted = guard is not None and (guard.latch or guard.controls.halt) is not None
-        self.query_one(KeyBar).show(self.idle, frozenset() if halted else frozenset({"resume"}))
+        if guard is None or (guard.latch is None and guard.controls.halt is None):
+            out.add("resume")
+        if (view is None or view.hits is None) and not self.has_class("-sessions"):
+            out.add("back_to_chain")
+        return frozenset(out)
 
     def _welcome(self) -> None:
         """What is wrong with the store, and what to do where nothing has been recorded yet."""

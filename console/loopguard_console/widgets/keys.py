@@ -10,7 +10,7 @@ from textual.style import Style
 from loopguard_console.actions import BY_ID, shown_key
 from loopguard_console.widgets.pane import Pane
 
-_LAST = ("help", "quit")
+_LAST = ("back_to_chain", "help", "quit")
 
 
 class KeyBar(Pane):
