@@ -15,7 +15,14 @@ from loopguard_core.importers.storing import Imported, StoreWriter
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 
-FORMATS = ["claude_code.jsonl", "codex.jsonl", "pi.jsonl", "hermes.jsonl", "copilot.jsonl"]
+FORMATS = [
+    "claude_code.jsonl",
+    "codex.jsonl",
+    "copilot.jsonl",
+    "gemini_stream.jsonl",
+    "hermes.jsonl",
+    "pi.jsonl",
+]
 WORDS = [
     Event("note", ts=9e9, data={"text": "looked at it", "by": "a person"}),
     Event("label", ts=9e9, data={"call": "c", "label": "loop"}),

@@ -76,8 +76,7 @@ class Stream:
             self._report.skip(kind, number)
 
     def finish(self) -> Iterator[Event]:
-        """The end of the stream."""
-        yield from self._words(None)
+        """The end of the stream. What the model is still saying is told once it is whole: the file may grow."""
         yield from self._track.finish()
 
     def _words(self, ts: float | None) -> Iterator[Event]:
