@@ -348,3 +348,13 @@ def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     with pytest.raises(StoreError):
         store.append(Event("note", "s"))
+
+
+@pytest.mark.parametrize("ts", [float("nan"), float("inf"), -1e300, 1e18])
+def test_a_time_that_no_calendar_has_harms_nobody(store: Store, ts: float) -> None:
+    store.append(Event("note", "s", ts=ts))
+    store.extend([Event("note", "s", ts=ts)])
+    store.append(Event("note", "other", ts=1.0))
+    times = [event.ts for event in store.read("s")]
+    assert times == ([None, None] if ts != ts else [ts, ts])
+    assert {session.session for session in store.sessions()} == {"s", "other"}

@@ -212,7 +212,9 @@ def test_what_people_ask_in_sql_copes_with_what_the_database_cannot_hold(
         "verdict": {"tier": "warn", "count": 2},
     }
     store.append(
-        Event("session_start", "s", ts=1.0, data={"agent": "\0x", "cwd": "/w", "host": "h"})
+        Event(
+            "session_start", "s", ts=float("inf"), data={"agent": "\0x", "cwd": "/w", "host": "h"}
+        )
     )
     store.append(Event("call_start", "s", ts=1.0, data=start))
     store.append(
@@ -305,3 +307,15 @@ def test_reading_only_writes_nothing(url: str, store: Store) -> None:
     with pytest.raises(StoreError, match="read-only"):
         looking.append(note())
     looking.close()
+
+
+def test_a_database_that_is_read_only_stays_so(url: str, store: Store) -> None:
+    store.append(note())
+    database = url.rpartition("/")[2]
+    for word in ("SET default_transaction_read_only = on", "RESET default_transaction_read_only"):
+        postgres.server().run(f'ALTER DATABASE "{database}" {word}')
+        disconnect(url)
+        if word.startswith("SET"):
+            with pytest.raises(StoreError, match="is read-only; name the primary"):
+                store.append(note())
+    assert store.append(note()) == 2

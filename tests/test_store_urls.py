@@ -49,6 +49,13 @@ def test_a_place_shows_no_password_and_opens_with_it(
         ("postgresql://u:p@a:1,b:2/d", "postgresql://u@a:1,b:2/d"),
         ("postgresql://:p@h/d", "postgresql://h/d"),
         ("postgresql:///d?service=team", "postgresql:///d?service=team"),
+        ("POSTGRESQL://u:p@h/d", "postgresql://u@h/d"),
+        ("postgresql://h/d?pass%77ord=x", "postgresql://h/d"),
+        ("postgresql://u:half/of?it@h/d", "postgresql://u@h/d"),
+        ("postgresql://u:half?of/it@h", "postgresql://u@h"),
+        ("postgresql://u:7/half@h/d", "postgresql://u@h/d"),
+        ("postgresql://[::1]:5432,h/d?user=a@b", "postgresql://[::1]:5432,h/d?user=a@b"),
+        ("postgresql://h/d@e", "postgresql://h/d@e"),
     ],
 )
 def test_every_spelling_has_one_place(named: str, place: str) -> None:
@@ -73,6 +80,18 @@ def test_a_server_that_is_away_is_one_line_without_the_password() -> None:
         "the event store postgresql://ann@127.0.0.1:1/events cannot be reached: nothing listens there; "
         "start it, or see the address"
     )
+
+
+@postgres.needs
+@pytest.mark.parametrize(
+    "login",
+    ["u:hunter%zz2@h", "u:hunter2@[::1", "u:hunter2/x@h", "u:7/hunter2@h", "u:x?hunter2@h"],
+)
+def test_a_url_that_nobody_can_read_is_told_without_the_password(login: str) -> None:
+    with pytest.raises(StoreError) as told:
+        open_store(f"postgresql://{login}/events")
+    assert "hunter" not in str(told.value)
+    assert ("%2F" in str(told.value)) is (login not in ("u:7/hunter2@h", "u:x?hunter2@h"))
 
 
 def test_where_psycopg_is_missing_the_line_says_what_to_install() -> None:

@@ -60,8 +60,9 @@ class MemoryStore(Store):
             key = _key(event)
             if key is not None and key in self._once:
                 raise Taken(self._once[key].seq)
+            ts = event.ts if event.ts == event.ts else None  # no number is no time
             stored = Event(
-                event.type, event.session, seq=len(log) + 1, ts=event.ts, data=dict(event.data)
+                event.type, event.session, seq=len(log) + 1, ts=ts, data=dict(event.data)
             )
             self._events.setdefault(event.session, log).append(stored)
             if key is not None:

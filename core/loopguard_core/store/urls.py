@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRET_PARAMETERS = ("password", "sslpassword")
+_SECRET_PARAMETERS = frozenset(
+    (
+        *("password", "sslpassword", "oauth_client_secret"),
+        *("scram_client_key", "scram_server_key"),
+    )
+)
 
 _given: dict[str, str] = {}
 
 
 def is_url(named: str) -> bool:
     """True where *named* is the URL of a database and not a path."""
-    return named.startswith(_SCHEMES)
+    return named[: len(_SCHEMES[0])].lower().startswith(_SCHEMES)
 
 
 def place_of(named: str) -> str:
@@ -31,14 +36,29 @@ def place_of(named: str) -> str:
     before, ask, query = rest.partition("?")
     authority, slash, database = before.partition("/")
     login, at, hosts = authority.rpartition("@")
+    if not at and "@" in (before if _is_host(authority) else rest) and ":" in authority:
+        # a password with a / or ? that should have been encoded: libpq refuses it, and nobody may see it
+        login, at, hosts = rest.rpartition("@")
+        hosts, ask, query = hosts.partition("?")
+        slash = database = ""
     user = login.partition(":")[0]
-    kept = [p for p in query.split("&") if p and p.partition("=")[0] not in _SECRET_PARAMETERS]
+    kept = [p for p in query.split("&") if p and not _is_secret(p.partition("=")[0])]
     asked = f"?{'&'.join(kept)}" if ask and kept else ""
     place = f"{_SCHEMES[0]}{user}{at if user else ''}{hosts}{slash}{database}{asked}"
     full = f"{_SCHEMES[0]}{rest}"
     if full != place:
         _given[place] = full
     return place
+
+
+def _is_host(authority: str) -> bool:
+    """True where no part of *authority*, which has no login, can be one: a host, or with a port."""
+    ports = (host.rpartition("]")[2].partition(":")[2] for host in authority.split(","))
+    return all(not port or port.isdigit() for port in ports)
+
+
+def _is_secret(parameter: str) -> bool:
+    return "%" in parameter or parameter in _SECRET_PARAMETERS  # libpq decodes the name, too
 
 
 def in_full(place: str) -> str:

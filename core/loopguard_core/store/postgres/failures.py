@@ -6,6 +6,7 @@ import psycopg
 from psycopg import errors
 
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.urls import has_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ _SAID = (
     ("SSL", "does not agree on encryption", "see sslmode"),
     ("too many clients", *_WORDS[4][1:]),
     ("does not exist", "has no such user or database", "make it, or name another one"),
+    ("closed the connection", "cut the connection", "see whether it runs, and the network between"),
     ("no pg_hba.conf entry", "does not let this user in from here", "have pg_hba.conf allow it"),
 )  # fmt: skip
 
@@ -84,7 +86,7 @@ class TimeUp(psycopg.OperationalError):
 
 def failed(place: str, error: BaseException) -> StoreError:
     """*error* at the store *place* as one line; the last part, after ``; ``, is what to do."""
-    what, advice = _describe(error)
+    what, advice = _describe(error, secret=has_secret(place))
     return StoreError(f"the event store {place} {what}; {advice}")
 
 
@@ -98,7 +100,7 @@ def lost(error: BaseException) -> bool:
     )
 
 
-def _describe(error: BaseException) -> tuple[str, str]:
+def _describe(error: BaseException, *, secret: bool) -> tuple[str, str]:
     if isinstance(error, TimeUp):
         return "did not answer in time", "see its load, and the network between"
     for kinds, what, advice in _WORDS:
@@ -109,6 +111,9 @@ def _describe(error: BaseException) -> tuple[str, str]:
     for part, what, advice in _SAID:
         if part in text:
             return what, advice
+    if secret and "connection to server" not in text and getattr(error, "sqlstate", None) is None:
+        # libpq quotes what it cannot read, be it half a password
+        return "cannot be reached by its URL", "write @ as %40, / as %2F, % as %25 in a password"
     return f"failed: {_first_line(error)}", "loopguard-console doctor looks closer"
 
 

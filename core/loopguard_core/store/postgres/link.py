@@ -38,7 +38,7 @@ _TOLD = 5_000
 _SETTINGS = """
 SET statement_timeout = {bulk}; SET lock_timeout = {write};
 SET idle_in_transaction_session_timeout = 5000; SET default_transaction_isolation = 'read committed';
-SET default_transaction_read_only = {read_only}; SET client_min_messages = error;
+SET client_min_messages = error;
 SET plan_cache_mode = force_generic_plan"""
 
 _links: list[ref[Link]] = []
@@ -237,8 +237,9 @@ class Link:
         settings = _SETTINGS.format(
             bulk=int(BULK * 1000),
             write=int(WRITE * 1000),
-            read_only="on" if self.read_only else "off",
         )
+        if self.read_only:  # else as the server has it
+            settings += "; SET default_transaction_read_only = on"
         db.execute(settings.encode(), prepare=False)
         if self.listening:
             db.execute(b"LISTEN loopguard")

@@ -228,6 +228,7 @@ DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION loopguard.check_requ
 
 # Row-level security asks ``field``, so what it says must not hang on the search path of who asks: everything
 # in it is named in full. A request goes on to be about the call, and in the session, for which it was opened.
+# And a time that no calendar has is none.
 _FIRM = f"""
 CREATE OR REPLACE FUNCTION loopguard.field(document text, VARIADIC path text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
@@ -239,6 +240,11 @@ EXCEPTION WHEN others THEN
     document, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{{2}})', '\\\\ufffd', 'g'
   )::pg_catalog.json OPERATOR(pg_catalog.#>>) path;
 END $body$;
+
+CREATE OR REPLACE FUNCTION loopguard.shown(ts double precision) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $body$
+  SELECT CASE WHEN ts BETWEEN -6e10 AND 9e12 THEN to_char(to_timestamp(ts), 'YYYY-MM-DD HH24:MI:SS.MS') END
+$body$;
 
 CREATE FUNCTION loopguard.stays() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN

@@ -59,7 +59,7 @@ class Tail(Running):
             self.bytes += len(row.payload or "")
         return (
             *(self.session, self.seq, self.born),
-            None if event.ts is None else float(event.ts),
+            None if event.ts is None or event.ts != event.ts else float(event.ts),
             kind if kind in TYPES else rows.narrow(kind),
             *(row.call, row.request, row.tool),
             *(tier, self.calls, self.worst, self.level, mark, bool(self.ended), self.bytes),
