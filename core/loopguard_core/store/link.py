@@ -14,7 +14,7 @@ from time import perf_counter_ns, sleep
 from loopguard_core.store import connecting, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import file_id, logs, remove_logs
+from loopguard_core.store.paths import file_id, last_written, logs, remove_logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -256,7 +256,9 @@ class Link:
         return self.read_only or file_id(logs(self.path)[0]) == self._logs[0]
 
     def _open(self) -> None:
-        until = perf_counter_ns() + int(self._patience * 1e9)
+        patience = int(self._patience * 1e9)
+        until = perf_counter_ns() + patience
+        longest, written = until + _LONGEST, last_written(self.path)
         while True:
             db = None
             try:
@@ -266,7 +268,10 @@ class Link:
                     db = connecting.to_write(self.path, create=self.create)
             except sqlite3.Error as error:
                 # the last one to leave a store, and who brings it up to date, lock it for a moment
-                if code_of(error) not in BUSY or perf_counter_ns() > until:
+                now = perf_counter_ns()
+                if now > until and now < longest and last_written(self.path) != written:
+                    until, written = now + patience, last_written(self.path)
+                if code_of(error) not in BUSY or now > until:
                     raise self._failed(error) from None
             if db is not None:
                 break

@@ -104,6 +104,17 @@ def file_id(path: str) -> FileId:
     return stat.st_dev, stat.st_ino
 
 
+def last_written(path: str) -> list[int]:
+    """When the files of a store were last written to."""
+    found = []
+    for name in (path, logs(path)[0]):
+        try:
+            found.append(os.stat(name).st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return found
+
+
 def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
     """Remove the logs of *store* that are the *known* ones.
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from time import perf_counter_ns, sleep
 
+from loopguard_core.store.paths import last_written
+
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # a system without it
@@ -26,7 +28,7 @@ class Line:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._written = _written(path)
+        self._written = last_written(path)
         self._first = False
         self._looked = perf_counter_ns()
         self._file = -1
@@ -59,7 +61,7 @@ class Line:
 
     def moves(self) -> bool:
         """True where somebody wrote since the last time: the store is not stuck, it is only wanted."""
-        before, self._written = self._written, _written(self._path)
+        before, self._written = self._written, last_written(self._path)
         return self._written != before
 
     def leave(self) -> None:
@@ -67,14 +69,3 @@ class Line:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-
-def _written(path: str) -> list[int]:
-    """When the files of a store were last written to."""
-    found = []
-    for name in (path, f"{path}-wal"):
-        try:
-            found.append(os.stat(name).st_mtime_ns)
-        except OSError:
-            found.append(0)
-    return found
