@@ -52,6 +52,8 @@ _CANNOT = lazy(
     r"|(?:invalid|unknown|unsupported|unrecogni[sz]ed|missing) \w+|(?:\w+ ){0,2}(?:rejected|refused|denied|failed)\b(?:[:.!]|\Z))",
     re.I,
 )
+#: A number after such words makes them a count: ``failed: 2, done: 30``. An error may have a status or a list.
+_TALLY = lazy(r"\W{0,3}(?![45]\d\d\b)\d+\b(?! validation)", re.I)
 #: An answer that is nothing but the status of a request that failed.
 _STATUS_ALONE = lazy(
     r"\W*(?:(?:https?(?:/\d(?:\.\d)?)?|status(?: code)?)[\s:=]+)?4\d\d[\s:,-]+(?:bad request|unauthorized|forbidden|not found"
@@ -340,10 +342,10 @@ def reports_error(text: str, *, file: bool = False, reads: bool = False) -> bool
     """
     if not text or (file and (len(text) > SHORT // 3 or "\n" in text.strip())):
         return False
-    if _ERROR.match(text) is not None and (
-        text[0] in "{[T" or text.rstrip().count("\n") < (2 if reads else _FEW_LINES)
-    ):
-        return True
+    lines = text.rstrip().count("\n")
+    found = _ERROR.match(text)
+    if found is not None and (text[0] in "{[T" or lines < (2 if reads else _FEW_LINES)):
+        return _TALLY.match(text, found.end()) is None
     if file:
         return False
     if text[0] == "{":
@@ -352,7 +354,10 @@ def reports_error(text: str, *, file: bool = False, reads: bool = False) -> bool
         return failure_class(text) != ""
     if len(text) > SHORT // 3 or "\n" in text.strip():
         return False
-    return _CANNOT.match(text) is not None or _STATUS_ALONE.fullmatch(text) is not None
+    found = _CANNOT.match(text)
+    if found is not None:
+        return _TALLY.match(text, found.end()) is None
+    return _STATUS_ALONE.fullmatch(text) is not None
 
 
 def only_exit(text: str) -> bool:

@@ -82,10 +82,9 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
         asked.refused = 0
         asked.last = key
         return OUTAGE
-    if "e" in record:
-        return failed(agent, asked, record)
     asked.outages = 0
-    agent.worked.add(asked.tool)
+    if "e" not in record:
+        agent.worked.add(asked.tool)
     if "z" in request["f"]:
         asked.last = key
         return CLEAR
@@ -136,7 +135,11 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     answer, flags, tool = record.get("x", ""), request["f"], asked.tool
     if "b" in flags:
         return CLEAR
-    if "q" in flags:
+    if "e" in record:
+        if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
+            asked.failing = record.get("c") or "failure"
+            return DRY
+    elif "q" in flags:
         empty = "z" in record
         key = f"{tool}?" if empty else f"{tool}={record.get('u', answer)}"
         if empty:
