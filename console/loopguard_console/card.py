@@ -61,7 +61,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     if view is None or view.cursor < 0:
         return Content("")
     row = view.recording.row(view.cursor)
-    verdict = view.recording.why(view.cursor)
+    verdict = view.recording.why(view.cursor) if row.tier else None
     low = height < 16
     parts = [
         _title(view, row, width, _state(view, row, asking), low=low),

@@ -17,7 +17,7 @@ from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Denied, Machine, Request, Session, Store, StoreError
 
-TICK = 0.1  # seconds between looks while things happen
+TICK = 0.2  # seconds between looks while things happen: the screen is not drawn more often
 IDLE = 1.0  # seconds between looks while nothing does
 GLANCE = 0.1  # seconds until a session that is wanted meanwhile is read
 LISTED = 0.3  # seconds between two looks at the list of sessions

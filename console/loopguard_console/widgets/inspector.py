@@ -20,6 +20,10 @@ class Inspector(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Pane(id="card")
 
+    def on_resize(self) -> None:
+        """The card fills the pane, so that most cards are of one height."""
+        self.query_one("#card", Pane).styles.min_height = self.scrollable_content_region.height
+
     def show(self, view: View | None, asking: Asking | None) -> None:
         """Show the call at the cursor of *view*; *asking* is the request about it that waits."""
         width = max(20, (self.scrollable_content_region.width or 40) - 1)

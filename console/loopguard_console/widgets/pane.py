@@ -24,6 +24,10 @@ class Pane(Static):
             self.update(new, layout=layout and not self._fits(new))
 
     def _fits(self, new: Content) -> bool:
-        """True where *new* is as high as what is there."""
+        """True where *new* needs no other height than what is there has."""
         width, height = self.content_size
-        return bool(width) and new.get_height(self.styles.get_rules(), width) == height
+        if not width:
+            return False
+        needed = new.get_height(self.styles.get_rules(), width)
+        least = self.styles.min_height
+        return needed == height or (least is not None and max(needed, height) <= least.value)
