@@ -108,6 +108,11 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
     def on_resize(self) -> None:
         self.lay_out()
 
+    def on_descendant_focus(self) -> None:
+        """Other keys do something in another pane."""
+        if self._pause is None:
+            self._wait_for_details()
+
     # -- what is selected --------------------------------------------------------------------------
 
     @property
