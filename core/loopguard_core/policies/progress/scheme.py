@@ -321,7 +321,7 @@ class ProgressScheme(Scheme):
         if like is None:
             return record
         known = self._tool(tool, traits)
-        reads = known.reads or "r" in flags
+        reads = (known.reads or "r" in flags) and "p" not in flags
         numbered = (
             not (known.drains or "p" in flags or "q" in flags) and lines_of(text) <= _MANY_LINES
         )

@@ -43,15 +43,20 @@ _OWN = frozenset(
 )
 #: Of these a bare number is enough; "chunk 12" or "message 5" is what was asked for.
 _OWN_BARE = frozenset(
-    "request req trace span correlation invocation process thread worker connection conn x-request".split()
+    "request req trace span correlation invocation process thread connection conn x-request".split()
 )
 #: What runs a call, and is numbered: ``Thread-12``.
-_RUNS = frozenset(("thread", "worker", "process", "pid"))
+_RUNS = frozenset(("thread", "pid"))
 #: What leads a made-up name: ``job-8f3a2b1c``.
 _NOUNS = frozenset("job id ticket issue order build deploy deployment pod tmp task".split())
-#: A duration after these is still to come.
+_MAKES = frozenset(
+    "created opened submitted queued enqueued scheduled placed started launched registered issued added booked"
+    " triggered spawned posted new".split()
+)
+#: A duration after these is still to come, or a place in something that goes on.
 _AHEAD = frozenset(
-    "eta remaining left countdown wait retry again starts due try every timeout limit within".split()
+    "eta remaining left countdown wait retry again starts due try every timeout limit within"
+    " position offset playhead at to until through".split()
 )
 #: Ids by their very name. A digest of a content is none: it changes with the content.
 _TOKENS = frozenset(
@@ -293,7 +298,9 @@ def _labelled(
 ) -> int:
     """What the words beside a number make of it."""
     following = words[at + 1].rstrip(_ENDS) if at + 1 < len(words) else ""
-    if label in _MONTHS or following in _MONTHS:
+    if (following in _MONTHS and len(number) <= 2) or (
+        label in _MONTHS and len(number) in (1, 2, 4)
+    ):
         return CLOCK
     if (
         len(number) in (10, 13, 16)
@@ -305,7 +312,7 @@ def _labelled(
     if (
         label in _PROCESS
         or (label == "node" and "(node:" in text)
-        or (numbered and not unit and (label in _NOUNS or words[at][0] == "#"))
+        or (numbered and not unit and (label == "id" or _made(words, at, label)))
     ):
         return LABEL
     if label == "id" or label.endswith(("_id", "-id")):
@@ -321,6 +328,11 @@ def _labelled(
     if timed is not KEEP:
         return timed
     return LABEL if reads and _tally(words, at, label, owner, unit, following) else KEEP
+
+
+def _made(words: list[str], at: int, label: str) -> bool:
+    """True for the number of what the call has made: ``created ticket 7``, not ``finished ticket 7``."""
+    return (label in _NOUNS or words[at][0] == "#") and not _MAKES.isdisjoint(words)
 
 
 def _timed(
