@@ -220,9 +220,15 @@ def report(
         wrong += [e.seq for e in log] != [*range(1, len(log) + 1)]
         for kind in ("call_start", "call_end"):
             seen = [e.text("call") for e in log if e.type == kind]
-            wrong += len(set(range(out["made"])) ^ {int(c[1:]) for c in seen})
+            missing = set(range(out["made"])) ^ {int(c[1:]) for c in seen}
+            if missing:
+                print(f"{kind} missing in {name}: {sorted(missing)[:9]}")
+            wrong += len(missing)
             wrong += len(seen) - len(set(seen))
-    wrong += sum(len(store.requests(session=name, pending=True)) for name in outs)
+    pending = [r for name in outs for r in store.requests(session=name, pending=True)]
+    for asked in pending:
+        print(f"left open: {asked.request} of {asked.session}, call {asked.call}")
+    wrong += len(pending)
     store.close()
     waits = [
         max(0.0, judged - decided[request])

@@ -22,7 +22,7 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
 from loopguard_core.returning import drain_all
-from loopguard_core.store.contract import Machine, Store, StoreError
+from loopguard_core.store.contract import Machine, Stale, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore
 from loopguard_core.store.spool import Spool, open_spool
@@ -126,6 +126,48 @@ def test_one_session_that_cannot_be_sent_does_not_keep_the_others_here(
     assert spool.backlog() == {"theirs": 1}
     with pytest.raises(StoreError):
         drain_all(spool, server)
+
+
+def test_what_follows_a_request_finds_it_under_the_name_that_the_server_gave(
+    tmp_path: Path,
+) -> None:
+    """Its opening arrived and the answer did not; what came after it was sent later, by somebody else."""
+    spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
+    opened = {"call": "c1", "tier": "block"}
+    server.append(Event("request_opened", "s", ts=5.0, data=dict(opened)))
+    spool.append(Event("request_opened", "s", ts=5.0, data={**opened, "spooled": 0}))
+    mine = spool.requests()[0].request
+    assert drain_all(spool, server) == 0
+    said = {"request": mine, "call": "c1", "resolution": "expired", "spooled": 0}
+    spool.append(Event("request_resolved", "s", ts=6.0, data=said))
+    assert drain_all(spool, server) == 1
+    assert [(r.request, r.resolution) for r in server.requests()] == [("R1", "expired")]
+
+
+@pytest.mark.parametrize("expects", [True, False])
+def test_what_is_written_while_a_session_is_let_go_is_not_forgotten_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expects: bool
+) -> None:
+    """By an agent that writes on after its own last event, the quick way."""
+    agents, sender = (Spool(str(tmp_path / "spool.db")) for _ in range(2))
+    server = MemoryStore()
+    for n in range(10):
+        agents.append(Event("note", "s", ts=float(n), data={"spooled": 0, "text": "x" * 3_000}))
+    forget = sender.forget
+    gone: list[str] = []
+    monkeypatch.setattr(sender, "forget", lambda name: gone.append(name) or 0)
+    assert drain_all(sender, server) == 10
+    late = Event("note", "s", ts=10.0, data={"spooled": 0})
+    if expects:
+        with pytest.raises(Stale):
+            agents.append(late, expect=10)
+        agents.append(late, expect=0)
+    else:
+        agents.append(late)
+    assert forget(gone[0]) == 10
+    assert agents.backlog() == {"s": 1}
+    assert drain_all(sender, server) == 1
+    assert [e.ts for e in server.read("s")] == [float(n) for n in range(11)]
 
 
 @postgres.needs

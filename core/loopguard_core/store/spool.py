@@ -14,7 +14,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 
 from loopguard_core.events import Event
 from loopguard_core.redact import Redaction, Redactor
-from loopguard_core.store import rows
+from loopguard_core.store import rows, schema
 from loopguard_core.store.contract import Stale, StoreError, Taken
 from loopguard_core.store.paths import folder_of, machine_key, make_directory
 from loopguard_core.store.sqlite import SqliteStore
@@ -33,6 +33,10 @@ BATCH = 400
 #: So many sessions can be sent at the same time.
 _SLOTS = 16
 _TRIES = 8
+#: added to a key it gives one of the same session that no event has
+_APART = 1 << (schema.SHIFT - 1)
+#: the newest requests of a session among which one is looked for by its call
+_RECENT = 50
 #: What only people say, and so never waits here: whoever could write this file could otherwise have it sent
 #: by somebody who may decide.
 _SPOKEN = frozenset(("grant", "revoke", "reset", "halt", "resume", "breakpoint"))
@@ -95,9 +99,12 @@ class Spool(SqliteStore):
         with self._link.transaction():
             if self.last(session) != upto:
                 return False
-            self._link.write(
-                "UPDATE session SET name = ? WHERE name = ?", (gone, rows.column(session))
-            )
+            name = rows.column(session)
+            sid = self._link.rows("SELECT id FROM session WHERE name = ?", (name,))[0][0]
+            self._link.write("UPDATE session SET name = ? WHERE id = ?", (gone, sid))
+            # Who writes on after its own last event finds it gone, and so begins the session anew.
+            last = (sid << schema.SHIFT) + upto
+            self._link.write("UPDATE event SET id = id + ? WHERE id = ?", (_APART, last))
         self.forget(gone)
         return True
 
@@ -150,9 +157,22 @@ class _Sending:
             elif event.type == "request_opened":  # the server gave it a name of its own
                 self._names[event.text("request")] = there.text("request")
         for event in missing:
-            if name := self._names.get(event.text("request")):
-                event.data["request"] = name
+            if event.text("request") and event.type != "request_opened":
+                event.data["request"] = self._name(event)
         return [event for event in missing if not _decides(event)]
+
+    def _name(self, event: Event) -> str:
+        """What the request is called there: it may have got a name of which the answer was lost."""
+        request = event.text("request")
+        name = self._names.get(request)
+        if name is None:
+            name = request
+            if self._server.request(request) is None:
+                asked = self._server.requests(session=self._session, limit=_RECENT)
+                same = [r.request for r in asked if r.call == event.text("call")]
+                name = same[-1] if same else request
+            self._names[request] = name
+        return name
 
     def _send_one(self, event: Event) -> bool:
         """Send an event by itself: one that is taken is taken, since somebody was faster."""
