@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -236,8 +237,9 @@ def test_where_nothing_can_be_kept_here_either_the_gap_is_counted(
 ) -> None:
     live = agent(line)
     file = Path(spool_file(line.name))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.mkdir()  # a directory stands where the spool would
+    file.parent.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(file.parent, ignore_errors=True)
+    file.parent.write_text("")  # a file stands where the spool's folder would
     line.mode = "away"
     assert call(live).run
     assert live.failure
@@ -289,3 +291,39 @@ def test_more_than_a_batch_is_sent_and_a_person_may_write_meanwhile(line: Line) 
     back(live)
     assert calls_of(there) == [*range(700)]
     assert numbered(there)
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_a_spool_that_is_damaged_is_put_aside_and_said(line: Line, as_folder: bool) -> None:
+    path = Path(spool_file(line.name))
+    path.parent.mkdir(parents=True)
+    if as_folder:
+        path.mkdir()
+    else:
+        path.write_bytes(b"nothing of ours " * 99)
+    live, there = agent(line), at_server(line)
+    assert path.name in live.said[0]  # type: ignore[attr-defined]
+    call(live, args={"q": 1})
+    line.mode = "away"
+    call(live, args={"q": 2})
+    line.mode = "up"
+    back(live)
+    assert calls_of(there) == [1, 2]
+    assert len([p for p in path.parent.iterdir() if ".damaged-" in p.name]) == 1
+
+
+def test_a_spool_that_breaks_off_does_not_keep_a_session_from_its_server(line: Line) -> None:
+    live, there = agent(line, "first"), at_server(line)
+    line.mode = "away"
+    for n in range(50):
+        call(live, args={"q": n})
+    live._journal.close()
+    path = Path(spool_file(line.name))
+    for beside in path.parent.glob("spool.db-*"):
+        beside.unlink()
+    path.write_bytes(path.read_bytes()[:100] + b"\xff" * 9_000)
+    line.mode = "up"
+    other = agent(line, "second")
+    call(other, args={"q": 1})
+    assert calls_of(there, "second") == [1]
+    assert any("is not sent" in said for said in other.said)  # type: ignore[attr-defined]

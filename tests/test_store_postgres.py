@@ -319,3 +319,17 @@ def test_a_database_that_is_read_only_stays_so(url: str, store: Store) -> None:
             with pytest.raises(StoreError, match="is read-only; name the primary"):
                 store.append(note())
     assert store.append(note()) == 2
+
+
+def test_who_waits_hears_on_although_the_connection_was_ended(url: str) -> None:
+    agent, human = open_store(url), open_store(url)
+    agent.append(Event("request_opened", "s", data={"call": "c", "tier": "halt"}))
+    while agent.changed(0, session="s"):
+        pass
+    disconnect(url)
+    assert agent.changed(30, session="s"), "what was told meanwhile is not known"
+    answer = {"request": "R1", "resolution": "approved"}
+    threading.Timer(0.1, human.append, (Event("request_resolved", "s", data=answer),)).start()
+    assert agent.changed(30, session="s")
+    agent.close()
+    human.close()

@@ -39,12 +39,16 @@ _LONGEST_PAUSE = 30.0
 _MOMENT = 0.25
 
 
+class _BeingSent(StoreError):
+    """Another process of this machine sends what waits of the session."""
+
+
 class Journal:
     """The writing side of one session. Not thread-safe: its session takes turns.
 
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
-    opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session start says of this process. ``word`` is the latest
-    human instruction that was folded.
+    opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session
+    start says of this process. ``word`` is the latest human instruction that was folded.
     """
 
     def __init__(
@@ -97,10 +101,23 @@ class Journal:
         return None
 
     def _send_left_behind(self, server: Store) -> None:
-        """What waits on this machine of the session goes to the server before anything new does."""
+        """What waits on this machine of the session goes to the server before anything new does.
+
+        Raises ``StoreError`` where the server fails, or others are sending it.
+        """
+        try:
+            self._send(server)
+        except _BeingSent:
+            raise
+        except StoreError as error:
+            server.last(self.session)
+            self.say(f"{error}; what waits on this machine is not sent")
+
+    def _send(self, server: Store) -> None:
         spool = None if self._doors is None else self._doors.left_behind()
         if spool is None:
             return
+        self._tell_of_damage(spool)
         try:
             until = time.monotonic() + _MOMENT
             while spool.last(self.session):
@@ -108,12 +125,16 @@ class Journal:
                     if alone:
                         spool.drain(server, self.session)
                 if not alone and time.monotonic() > until:
-                    raise StoreError("what waits of this session is being forwarded by others")
+                    raise _BeingSent("what waits of this session is being forwarded by others")
                 time.sleep(0.0 if alone else 0.005)
             if spool.backlog():
                 self.gone()
         finally:
             spool.close()
+
+    def _tell_of_damage(self, spool: Spool) -> None:
+        if spool.aside:
+            self.say(f"{spool.place} cannot be read; what waited there lies in {spool.aside} now")
 
     def reopened(self) -> Store:
         """The server, opened anew. Raises ``StoreError``."""
@@ -425,6 +446,7 @@ class Journal:
             last = spool.last(self.session)
         except StoreError:
             return False
+        self._tell_of_damage(spool)
         known, first = self.guard.seq, last == 0
         away = self.away = Away(str(error), self.store, spool, known, first=first)
         self.store, self.guard.seq = spool, last

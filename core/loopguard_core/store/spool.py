@@ -41,6 +41,7 @@ _RECENT = 50
 #: by somebody who may decide.
 _SPOKEN = frozenset(("grant", "revoke", "reset", "halt", "resume", "breakpoint"))
 _ANSWERS = frozenset(("approved", "denied", "modified"))
+_MAGIC = b"SQLite format 3\0"
 _GONE = "\x1fforgotten:"
 #: Letters and digits that nobody mistakes; a name begins with a letter, so that it is no server's number.
 _LETTERS = "ABCDEFGHJKMNPQRSTVWXYZ"
@@ -48,7 +49,12 @@ _SIGNS = _LETTERS + "0123456789"
 
 
 class Spool(SqliteStore):
-    """The events of this machine that one server has not got yet."""
+    """The events of this machine that one server has not got yet.
+
+    ``aside``: where a file lies now that stood in its place and could not be read, empty for none.
+    """
+
+    aside = ""
 
     def append(self, event: Event, *, expect: int | None = None) -> int:
         if event.type == "request_opened" and not event.text("request"):
@@ -236,13 +242,49 @@ def open_spool(
 ) -> Spool | None:
     """The spool for the server at *place*; None where there is none and *create* is false.
 
-    Raises ``StoreError``.
+    What is no spool at all is put aside, since an agent must not go without. Raises ``StoreError``.
     """
     path = spool_file(place)
     if not create and not os.path.exists(path):
         return None
     make_directory(place)
-    return Spool(path, redactor=Redactor(machine_key(place), redaction), limit=limit)
+    redactor = Redactor(machine_key(place), redaction)
+    aside = ""
+    try:
+        return Spool(path, redactor=redactor, limit=limit)
+    except StoreError:
+        if not _is_foreign(path):
+            raise
+        aside = _put_aside(path)
+    spool = Spool(path, redactor=redactor, limit=limit)
+    spool.aside = aside
+    return spool
+
+
+def _is_foreign(path: str) -> bool:
+    """True where *path* is no SQLite file: a disk that failed, or a folder."""
+    try:
+        with open(path, "rb") as file:
+            begins = file.read(len(_MAGIC))
+    except IsADirectoryError:
+        return True
+    except OSError:
+        return False
+    return bool(begins) and begins != _MAGIC
+
+
+def _put_aside(path: str) -> str:
+    """Where *path* lies from now on, with what SQLite keeps beside it. Raises ``StoreError``."""
+    aside = f"{path}.damaged-{os.urandom(4).hex()}"
+    try:
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.rename(path + suffix, aside + suffix)
+    except OSError as error:
+        raise StoreError(
+            f"{path} is damaged and cannot be moved away: {error.strerror}; move it yourself"
+        ) from None
+    return aside
 
 
 def _key(event: Event) -> Key:

@@ -273,11 +273,13 @@ class Link:
                 raise failed(self.place, error) from None
 
     def listen(self) -> None:
-        """Hear of what others write."""
+        """Hear of what others write; also on a new connection, where the last one was lost."""
         with self.lock:
             if not self.listening:
                 self.write("LISTEN loopguard")
                 self.listening = True
+            elif self.socket() < 0:
+                self.open()
 
     def hear(self) -> None:
         """Take in what the server has told meanwhile."""
