@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from loopguard_core.doors import Doors
     from loopguard_core.guard import Guard
     from loopguard_core.store.contract import Session, Store
+    from loopguard_core.store.spool import Spool
     from loopguard_core.verdict import Ruling, Verdict
 
 #: events after which a checkpoint is worth the writing
