@@ -97,6 +97,27 @@ def test_an_answer_that_got_lost_is_looked_for_before_anything_is_written_again(
     assert [(e.seq, e.type) for e in events] == [*enumerate(kinds, 1)]
 
 
+@pytest.mark.parametrize("expect", [None, 1])
+def test_a_packet_that_arrives_after_it_was_given_up_is_known_again(
+    url: str, wire: Wire, monkeypatch: pytest.MonkeyPatch, expect: int | None
+) -> None:
+    """The server commits it only after it was looked for: it is neither refused nor written again."""
+    store = open_store(through(wire, url))
+    assert isinstance(store, PostgresStore)
+    store.append(note(1))
+    looked = store._writer._stands
+    answers = iter([False])
+    monkeypatch.setattr(
+        store._writer, "_stands", lambda *a: next(answers, None) is None and looked(*a)
+    )
+    wire.lose(0)
+    event = Event("call_start", "s", ts=2.0, data={"call": "c", "tool": "t"})
+    assert store.append(event, expect=expect) == 2
+    assert store.append(note(3)) == 3
+    assert [e.type for e in store.read("s")] == ["note", "call_start", "note"]
+    store.close()
+
+
 def test_a_silent_server_is_not_waited_for_and_said_in_one_line(url: str, wire: Wire) -> None:
     store = open_store(through(wire, url))
     store.append(note(1))

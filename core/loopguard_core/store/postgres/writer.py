@@ -41,14 +41,22 @@ class Writer:
         self._link = link
         self._tails: dict[str, Tail] = {}
         self._generation = 0
+        self._doubt: tuple[Tail, tuple[Any, ...]] | None = None
 
     def append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
         """The number of the new row. Raises ``Stale``, ``Taken``, ``StoreError``."""
         until = monotonic() + WRITE
+        self._doubt = None
         while True:
             try:
                 return self._append(session, expect, event, row)
+            except (Stale, Taken):
+                if seq := self._arrived():
+                    return seq
+                raise
             except (Collision, Lost) as error:
+                if seq := self._arrived():
+                    return seq
                 if monotonic() > until:
                     raise (error if isinstance(error, Lost) else self._crowded(session)) from None
                 sleep(random() * _PAUSE)
@@ -82,6 +90,7 @@ class Writer:
                 raise
             written = self._stands(tail, columns)
             if not written:
+                self._doubt = (tail, columns)
                 raise Collision from None
         if written and row.digest is not None:
             tail.keep(row.digest)
@@ -89,9 +98,15 @@ class Writer:
 
     def _stands(self, tail: Tail, columns: tuple[Any, ...]) -> bool:
         """Whether a row of which no answer came stands in the store. Raises ``StoreError`` where it is away."""
-        found = self._link.rows(sql.WRITTEN, (tail.session, tail.born, tail.seq))
+        found = self._link.rows(sql.WRITTEN, (tail.session, tail.born, columns[1]))
         ours = (columns[4], columns[3], columns[5], columns[6], *columns[15:])
         return bool(found) and tuple(found[0]) == ours
+
+    def _arrived(self) -> int:
+        """The number of a row that was given up as lost and has come through all the same; 0 without one."""
+        if self._doubt is None or not self._stands(*self._doubt):
+            return 0
+        return int(self._doubt[1][1])
 
     def _refused(self, session: str, expect: int | None, kind: str, row: Row) -> None:
         """Nothing was written: why. Raises ``Stale``, ``Taken`` or ``Collision``."""
