@@ -11,10 +11,12 @@ import pytest
 
 import postgres
 from commands import until
+from loopguard_console.chains import _mark
 from loopguard_console.desk import Desk
 from loopguard_console.doctor import machines
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
+from loopguard_console.marks import mark_words
 from loopguard_console.sending import Sender
 from loopguard_console.widgets.status import StatusBar
 from loopguard_core.calls import ListEvents
@@ -212,6 +214,15 @@ def test_doctor_says_which_machine_is_behind_and_which_is_silent() -> None:
     one.running = 0
     assert machines._of(one, 1_000.0).state == "ok"
     assert machines.examine("/some/file.db") == []
+
+
+def test_what_came_late_is_not_called_lost() -> None:
+    late = Event("gap", "s", data={"count": 0, "reason": "the event store is away since 12:00:00"})
+    for said in (mark_words(late)[1], _mark(late)):
+        assert said == "what follows arrived later: the event store is away since 12:00:00"
+    lost = Event("gap", "s", data={"count": 3, "reason": "locked"})
+    assert mark_words(lost)[1].startswith("3 events could not be written")
+    assert _mark(lost).startswith("events lost: 3")
 
 
 def test_the_console_says_which_machine_is_behind() -> None:

@@ -104,6 +104,8 @@ def _decided(recording: Recording, calls: range) -> list[str]:
 
 
 def _mark(event: Event) -> str:
+    if event.type == "gap" and not event.data.get("count"):
+        return f"what follows arrived later: {safe(event.text('reason'), 120)}"
     fields = _SAYS.get(event.type, ("text",))
     said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
     by = f" by {safe(event.text('by'), 60)}" if event.text("by") else ""

@@ -43,6 +43,8 @@ def mark_words(event: Event) -> tuple[str, str, str]:
             )
         case "resume":
             return "▶ resumed", f"by {by or 'a human'}{note}", "p-ok"
+        case "gap" if not data.get("count"):
+            return "? late", f"what follows arrived later: {event.text('reason')}", "p-dim"
         case "gap":
             return (
                 "? gap",
