@@ -256,3 +256,15 @@ def test_the_way_back_is_offered_where_there_is_one() -> None:
             assert card.startswith("Answered. Nothing waits.") and "Esc goes back" in card
 
     asyncio.run(run())
+
+
+def test_a_recording_of_several_sessions_says_so_where_their_list_is_hidden() -> None:
+    async def run() -> None:
+        one, two = console_scene.research()[0], console_scene.fixer()[0]
+        app = replay_app([*one.events, *two.events], title="a/very/long/way/to/the/file/both.jsonl")
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(app, pilot)
+            status = str(app.screen.query_one("#status").render())
+            assert "both.jsonl · 2 sessions" in status and len(status) <= 80
+
+    asyncio.run(run())

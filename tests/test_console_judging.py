@@ -14,13 +14,13 @@ import console_scene
 from console_scene import Nobody
 from loopguard_console import rules
 from loopguard_console.app import ConsoleApp
-from loopguard_console.opening import stored_app
+from loopguard_console.opening import replay_app, stored_app
 from loopguard_console.rules import RuleError, propose_policy
 from loopguard_console.screens.whatif import WhatIf
 from loopguard_console.whatif import every_policy, parse, typed
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
-from test_console_replay import cursor, recording
+from test_console_replay import cursor, loop, recording
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 STRICT = 'graded {"block_at": 3, "warn_at": 2, "halt_at": 9}'
@@ -40,6 +40,13 @@ def drive(step: Step, app: ConsoleApp | None = None) -> None:
 async def carried(app: ConsoleApp, pilot: Pilot[None]) -> None:
     await app.workers.wait_for_complete()
     await pilot.pause()
+
+
+def unasked() -> ConsoleApp:
+    """The recording as somebody opens it who names no policy."""
+    events = loop()
+    events[0].data.update(policy="graded", mode="observe")
+    return replay_app(events, title="loop.jsonl")
 
 
 async def choose(app: ConsoleApp, pilot: Pilot[None], policy: str) -> WhatIf:
@@ -90,8 +97,10 @@ def test_a_recording_is_judged_with_a_chosen_policy_the_next_time_too() -> None:
     async def back(app: ConsoleApp, pilot: Pilot[None]) -> None:
         assert app.desk.view is not None and not app.desk.view.recording.judges
 
-    for step in (judge, look, back):
-        drive(step)
+    drive(judge, unasked())
+    drive(back)  # where a policy is asked for, it counts before the one that was chosen once
+    for step in (look, back):
+        drive(step, unasked())
 
 
 def test_what_was_recorded_does_not_count_where_another_policy_judges(tmp_path: Path) -> None:

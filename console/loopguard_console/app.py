@@ -37,6 +37,7 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.view import View
+from loopguard_console.whatif import chosen
 from loopguard_console.widgets.sessions import session_title
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
@@ -290,6 +291,7 @@ class ConsoleApp(App[None]):
             return
         at = recording.row(view.cursor).start_seq if view.cursor >= 0 else 0
         self.remembered.judge(session or self.source, policy)
+        self.desk.judged = lambda name: chosen(self.remembered, name or self.source)
         del self.desk.views[session]
         said = f"Judged with {policy} from now on" if policy else "Judged as it was recorded"
         self.say(f"{said}; p changes that.", False)

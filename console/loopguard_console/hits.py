@@ -20,6 +20,8 @@ _LATE = 1_000
 #: Calls between two looks at the clock, and calls whose arguments are read at once.
 _BETWEEN = 64
 _AT_ONCE = 100
+#: Hits that end a piece: lines are made of them at once, and that takes a while, too.
+_MOST = 2_000
 _UNKNOWN, _NO, _YES = 0, 1, 2
 
 
@@ -62,7 +64,7 @@ class Hits:
         """Look at further calls for about *seconds*; True where all have been looked at."""
         until = time.monotonic() + seconds
         self._settle_late()
-        end = self._settled()
+        end, found = self._settled(), len(self.rows)
         while self.read < end:
             stop = min(end, self.read + _BETWEEN)
             for row in range(self.read, stop):
@@ -73,7 +75,7 @@ class Hits:
             if len(self._late) > 2 * _LATE:
                 del self._late[:-_LATE]
             self.read = stop
-            if time.monotonic() >= until:
+            if time.monotonic() >= until or len(self.rows) - found >= _MOST:
                 break
         last = len(self._recording)
         self.tail = [r for r in range(self.read, last) if self._hit(r)] if self.read >= end else []

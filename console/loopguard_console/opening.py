@@ -116,7 +116,8 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
         events_of=lambda session: ListEvents(),
     )
     remembered = _remembered()
-    desk.judged = lambda session: chosen(remembered, session or title)
+    if config is None:  # what is asked for now counts before what was chosen once
+        desk.judged = lambda session: chosen(remembered, session or title)
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
     return ConsoleApp(desk, source=title, rest=rest, remembered=remembered)

@@ -21,8 +21,11 @@ class StatusBar(Pane):
         if desk.live:
             left += self._live(desk)
         else:
-            room = width - 21 - sum(len(text) for text, _ in right)
+            sessions = len(desk.sessions)
+            more = f" · {sessions:,} sessions" if sessions > 1 else ""
+            room = width - 21 - len(more) - sum(len(text) for text, _ in right)
             left += [("REPLAY ", "bold $text-accent"), (_end(safe(title), max(12, room)), "")]
+            left.append((more, "$dim"))
         if desk.live:
             right += self._store(desk, muted, width)
             if watches:
