@@ -150,7 +150,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
 
     def redraw(self) -> None:
         """Draw everything from the desk as it stands."""
-        if not self.is_mounted:
+        if not self._whole:
             return
         self._drawn = time.monotonic()
         if self._rest is not None:
@@ -168,7 +168,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
 
     def arrived(self) -> None:
         """Draw the chain at once, the rest now and then; at once where somebody began to wait."""
-        if not self.is_mounted or not self.query(Chain):
+        if not self._whole:
             return  # the screen does not stand yet, or goes
         waiting = [r.request for r in self.console_app.desk.waiting]
         wait = self._drawn + DETAILS_EVERY - time.monotonic()
@@ -189,13 +189,18 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         elif time.monotonic() - self._since < DETAILS_AT_LAST:
             self._pause.reset()
 
+    @property
+    def _whole(self) -> bool:
+        """False before the panes are there, and when the console ends and they are gone."""
+        return self.is_mounted and bool(self.query(KeyBar))
+
     def _wait_for_details(self) -> None:
         self._since = time.monotonic()
         self._pause = self.set_timer(DETAILS_AFTER, self._details)
 
     def _details(self) -> None:
         self._pause = None
-        if not self.is_mounted:
+        if not self._whole:
             return
         view, app = self.view, self.console_app
         self._title(view)
