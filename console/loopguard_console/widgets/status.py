@@ -25,7 +25,8 @@ class StatusBar(Pane):
             more = f" · {sessions:,} sessions" if sessions > 1 else ""
             room = width - 21 - len(more) - sum(len(text) for text, _ in right)
             left += [("REPLAY ", "bold $text-accent"), (_end(safe(title), max(12, room)), "")]
-            left.append((more, "$dim"))
+            if more:
+                left.append((more, "$dim"))
         if desk.live:
             right += self._store(desk, muted, width)
             if watches:
