@@ -17,7 +17,9 @@ import click
 from loopguard_console.errors import Failure, Refused
 from loopguard_core import __version__
 from loopguard_core.importers.base import Unreadable
+from loopguard_core.settings import ConfigError
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.urls import without_passwords
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
 COMMANDS: dict[str, str] = {
@@ -130,7 +132,7 @@ def main(argv: list[str] | None = None) -> None:
         code = _say(f"{error.format_message().rstrip('.')}; see {place} --help", error.exit_code)
     except click.ClickException as error:
         code = _say(error.format_message(), error.exit_code)
-    except (Refused, Unreadable) as error:
+    except (Refused, Unreadable, ConfigError) as error:
         code = _say(str(error), 2)
     except (Failure, StoreError) as error:
         code = _say(str(error), 1)
@@ -153,5 +155,5 @@ def _drop_output() -> None:
 def _say(message: str, code: int) -> int:
     from loopguard_console.render import safe  # paths and ids in a message are foreign text
 
-    click.echo(f"loopguard-console: {safe(message)}", err=True)
+    click.echo(f"loopguard-console: {safe(without_passwords(message))}", err=True)
     return code

@@ -27,9 +27,16 @@ Options = dict[str, str | None]
 def place_of(options: Options) -> str:
     """The store that is meant, as agents in this folder have it. Without any password.
 
-    ``--store``, ``store`` in ``loopguard.toml``, the environment, or the default.
+    ``--store``, ``store`` in ``loopguard.toml``, the environment, or the default. Raises ``Refused`` where
+    ``loopguard.toml`` names one with its password: it is another one than the default.
     """
-    named = options.get("store") or settings().store
+    named = options.get("store")
+    if not named:
+        try:
+            named = load_config().store
+        except ConfigError as error:
+            if PASSWORD_ELSEWHERE in str(error):
+                raise Refused(str(error)) from None
     return place_named(named) if named else default_store()
 
 

@@ -43,15 +43,9 @@ _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
 
 def tells_password(store: str) -> bool:
     """True where *store* is a URL that holds a password."""
-    if "://" not in store:
-        return False
-    from urllib.parse import parse_qs, urlsplit  # most stores are files
-
-    try:
-        url = urlsplit(store)
-        return bool(url.password or {"password", "sslpassword"} & parse_qs(url.query).keys())
-    except ValueError:  # no URL after all
-        return False
+    before, _, query = store.partition("://")[2].partition("?")
+    asked = {parameter.partition("=")[0] for parameter in query.split("&")}
+    return ":" in before.rpartition("@")[0] or not asked.isdisjoint(("password", "sslpassword"))
 
 
 class Config:

@@ -17,12 +17,14 @@ from loopguard_console.doctor.hooks import hooks
 from loopguard_console.doctor.loops import tiers
 from loopguard_console.doctor.mend import mend
 from loopguard_console.doctor.wake import wake
+from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.render import pad
 from loopguard_console.stores import Options, deciding, place_of
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
+from loopguard_core.store.paths import default_store
 from loopguard_core.store.urls import has_secret, is_url
 
 _WORDS = {OK: "ok", NOTE: "note", WRONG: "WRONG"}
@@ -39,7 +41,10 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
     lets a process wait and releases it, and looks at the store and at the agents' hooks. Exit code 1
     where something is wrong.
     """
-    place = place_of(options)
+    try:
+        place = place_of(options)
+    except Refused:  # by a line in loopguard.toml, which is among what it finds
+        place = default_store()
     if mending:
         with contextlib.suppress(StoreError), deciding(options):
             for done in mend(place):

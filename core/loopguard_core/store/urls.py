@@ -80,3 +80,12 @@ def folder_of(place: str, environ: Mapping[str, str] | None = None) -> str:
 
     name = blake2b(place.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return os.path.join(state_folder(environ), "stores", name)
+
+
+def without_passwords(text: str) -> str:
+    """*text*, which may quote what somebody typed, without the passwords of URLs in it."""
+    if "postgres" not in text.lower():
+        return text
+    import re  # only for a message
+
+    return re.sub(r"(?i)(postgres(?:ql)?:/+[^\s:@]*):\S*@", r"\1@", text)
