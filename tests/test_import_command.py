@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import command
 from importing import DATA, calls
 from loopguard_core.events import Event, encode
 from loopguard_core.identity import Digester
@@ -163,3 +164,18 @@ def test_a_session_that_was_left_alone_is_said(tmp_path: Path) -> None:
     assert answer.returncode == 0
     assert b"pi-1 was left alone" in answer.stderr
     assert b"0 events added" in answer.stdout
+
+
+def test_a_guarded_agent_cannot_import_itself_an_approval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = tmp_path / "forged.jsonl"
+    grant = Event("grant", "s", data={"grant": "G1", "scope": "session"})
+    recording.write_text(encode(Event("session_start", "s")) + "\n" + encode(grant) + "\n")
+    place = tmp_path / "state" / "events.db"
+    monkeypatch.setenv("LOOPGUARD_SESSION", "s")
+    done = command(place, "import", recording)
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert not place.exists()
+    monkeypatch.delenv("LOOPGUARD_SESSION")
+    assert command(place, "import", recording).code == 0

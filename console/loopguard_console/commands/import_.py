@@ -11,7 +11,7 @@ from loopguard_console.inputs import open_inputs
 from loopguard_console.offering import listed
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import measured
-from loopguard_console.stores import Options, place_of
+from loopguard_console.stores import Options, place_of, refuse_inside
 from loopguard_core.config import load_config
 from loopguard_core.events import Event
 from loopguard_core.identity import Digester
@@ -66,6 +66,7 @@ def import_(
 def _open(options: Options) -> Store:
     config = load_config()
     place = place_of({"store": options.get("store") or config.store})
+    refuse_inside({"store": place})  # a transcript may hold a person's words
     return open_store(place, redaction=config.redaction, limit=config.payload_limit)
 
 
