@@ -177,6 +177,8 @@ class Desk:
         return self.named(session.session) or session.name or session.agent or session.session
 
     def _matches(self, session: Session) -> bool:
+        if not self.filter:
+            return True
         state = self.state.get(session.session, "")
         fields = (session.session, session.name, session.agent, session.cwd, state)
         text = " ".join((*fields, self.named(session.session))).lower()
