@@ -108,7 +108,7 @@ def person(url: str, over: Any, say: Connection) -> None:
     while not over.is_set():
         time.sleep(0.05)
         for asked in store.requests(pending=True):
-            with contextlib.suppress(escape.DecisionError):
+            with contextlib.suppress(escape.DecisionError, StoreError):
                 escape.approve(store, asked.request, by="ada@desk")
                 decided[asked.request] = time.monotonic()
     say.send(decided)
