@@ -313,16 +313,15 @@ def test_a_spool_that_is_damaged_is_put_aside_and_said(line: Line, as_folder: bo
 
 
 def test_a_spool_that_breaks_off_does_not_keep_a_session_from_its_server(line: Line) -> None:
-    live, there = agent(line, "first"), at_server(line)
-    line.mode = "away"
-    for n in range(50):
-        call(live, args={"q": n})
-    live._journal.close()
+    spool, there = open_spool(line.name), at_server(line)
+    assert spool is not None
+    for n in range(200):
+        spool.append(Event("note", "first", ts=float(n), data={"n": n}))
+    spool.close()
     path = Path(spool_file(line.name))
     for beside in path.parent.glob("spool.db-*"):
         beside.unlink()
     path.write_bytes(path.read_bytes()[:100] + b"\xff" * 9_000)
-    line.mode = "up"
     other = agent(line, "second")
     call(other, args={"q": 1})
     assert calls_of(there, "second") == [1]
