@@ -127,7 +127,8 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path, here: Store, there: Sto
         enough = 900 * (n + 1)
         until(lambda e=enough: sum(s.seq for s in there.sessions()) >= e, "events")  # type: ignore[misc]
         running.send_signal(signal.SIGKILL if n % 2 else signal.SIGINT)
-        assert running.wait(30) in (-signal.SIGKILL, 130, 0)
+        # a signal may also come while the interpreter leaves
+        assert running.wait(30) in (-signal.SIGKILL, -signal.SIGINT, 130, 0)
     assert command(None, "forward", *places(tmp_path)).code == 0
     for found in here.sessions():
         assert log(there, found.session) == log(here, found.session)
