@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,22 @@ def test_a_session_that_ends_in_an_outage_tries_once_more(line: Line) -> None:
     assert numbered(there)
     spool = open_spool(line.name)
     assert spool is not None and "s" not in spool.backlog()
+
+
+def test_a_session_that_ends_waits_for_whoever_is_just_sending_it(line: Line) -> None:
+    live = agent(line)
+    line.mode = "away"
+    call(live, args={"q": 1})
+    spool = open_spool(line.name)
+    assert spool is not None
+    lock = spool.alone("s")
+    assert lock.__enter__()
+    letting = threading.Timer(0.2, lock.__exit__, (None, None, None))
+    line.mode = "up"
+    letting.start()
+    live.end()
+    assert [e.type for e in at_server(line).read("s")][-1] == "session_end"
+    letting.join()
 
 
 def test_a_session_that_goes_on_first_sends_what_waits_of_it(line: Line) -> None:

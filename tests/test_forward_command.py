@@ -213,6 +213,14 @@ def test_what_was_redacted_stays_redacted_and_digests_stay(here: Store, there: S
     assert "[redacted:" in str(log(there, "secrets")) and secret not in str(log(there, "secrets"))
 
 
+def interrupted(running: subprocess.Popen[str]) -> bool:
+    """Press Ctrl-C, as a person does again where the first one met a moment that takes none."""
+    running.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(5)
+    return running.poll() is not None
+
+
 def test_what_comes_is_followed_until_it_is_stopped(
     tmp_path: Path, here: Store, there: Store
 ) -> None:
@@ -227,7 +235,7 @@ def test_what_comes_is_followed_until_it_is_stopped(
     until(lambda: there.last("new") == here.last("new"), "what came")
     live.end()
     until(lambda: there.last("new") == here.last("new"), "the end")
-    running.send_signal(signal.SIGINT)
+    until(lambda: interrupted(running), "its end")
     out, err = running.communicate(timeout=30)
     assert (running.returncode, err) == (0, "")
     assert out.startswith("2 sessions, ")

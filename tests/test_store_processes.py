@@ -211,3 +211,9 @@ store.append(Event("note", "s"))
     done = subprocess.run(command, env=environment(), capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     assert assert_whole(tmp_path / "events.db", "s") >= 2
+
+
+def test_a_child_is_free_of_what_other_threads_were_doing_in_their_stores(tmp_path: Path) -> None:
+    argv = [sys.executable, str(Path(__file__).with_name("forking.py")), str(tmp_path), "60"]
+    done = subprocess.run(argv, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("60\n", 0), done.stderr

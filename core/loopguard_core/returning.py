@@ -84,10 +84,14 @@ class Traveller:
             suppress(Exception),
             closing(self._doors.spool()) as spool,
             closing(self._doors.server(_LAST_TRY)) as server,
-            spool.alone(journal.session) as alone,
         ):
-            if alone:
-                spool.drain(server, journal.session, enough)
+            while True:  # the thread that looks for the server may just be sending it
+                with spool.alone(journal.session) as alone:
+                    if alone:
+                        spool.drain(server, journal.session, enough)
+                        return
+                enough(0)
+                time.sleep(0.01)
 
     def bring_back(self, spool: Spool, server: Store) -> None:
         """Go on on the server, which has all of this session but its latest events. Raises ``StoreError``.

@@ -7,7 +7,7 @@ replaced, and a fork; turns every SQLite error into a ``StoreError`` for people.
 from __future__ import annotations
 
 import os
-from _thread import RLock
+from _thread import RLock, allocate_lock
 from _weakref import ref
 from time import perf_counter_ns, sleep
 
@@ -41,6 +41,8 @@ _LOOK = 50_000_000
 WAL_BOUND = 16_000_000
 _LOOK_AFTER = 0x7F
 _links: list[ref[Link]] = []
+#: Held by who adds to the list of links, for no longer than that.
+_listing = allocate_lock()
 
 
 class Link:
@@ -86,8 +88,9 @@ class Link:
         self._written = 0
         self._pid = 0
         self._patience = PATIENCE
-        _links[:] = [r for r in _links if r() is not None]
-        _links.append(ref(self))
+        with _listing:
+            _links[:] = [r for r in _links if r() is not None]
+            _links.append(ref(self))
         with self.lock:
             self._open()
 
@@ -391,16 +394,32 @@ def _is_open(db: sqlite3.Connection) -> bool:
 _held: list[Link] = []
 
 
+def _others() -> list[Link]:
+    """The links whose locks the fork does not hold yet."""
+    return [link for r in tuple(_links) if (link := r()) is not None and link not in _held]
+
+
 def _before_fork() -> None:
-    _held[:] = [link for r in _links if (link := r()) is not None]
-    for link in _held:
-        link.before_fork()
+    """Keep every other thread out of SQLite: what it locks inside, a child could never have again.
+
+    The list is held as well, so that none begins to open a store; but not while a link is waited for, since
+    whoever holds that may be about to open another.
+    """
+    while True:
+        for link in _others():
+            link.before_fork()
+            _held.append(link)
+        _listing.acquire()
+        if not _others():
+            return
+        _listing.release()
 
 
 def _after_fork() -> None:
     for link in _held:
         link.after_fork()
     _held.clear()
+    _listing.release()
 
 
 if hasattr(os, "register_at_fork"):
