@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from itertools import count
 
@@ -31,6 +32,10 @@ for _name in (
     os.environ.pop(_name, None)
 os.environ["TZ"] = "UTC"
 time.tzset()
+# Where this runs in the background of a script, Ctrl-C is ignored, and so it would be in what tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
