@@ -122,13 +122,17 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path, here: Store, there: Sto
     for at in range(6):
         recorded(here, f"s{at}", 400, asked=at % 2 == 0)
     argv = [*CONSOLE, "forward", *map(str, places(tmp_path))]
+
+    def copied() -> int:
+        return sum(found.seq for found in there.sessions())
+
     for n in range(4):
+        # what the process before it left may be enough: it must have begun itself to be interrupted
+        enough = max(900 * (n + 1), copied() + 1)
         running = subprocess.Popen(argv, env=environment(XDG_STATE_HOME=str(tmp_path)))
-        enough = 900 * (n + 1)
-        until(lambda e=enough: sum(s.seq for s in there.sessions()) >= e, "events")  # type: ignore[misc]
+        until(lambda e=enough: copied() >= e, "events")  # type: ignore[misc]
         running.send_signal(signal.SIGKILL if n % 2 else signal.SIGINT)
-        # a signal may also come while the interpreter leaves
-        assert running.wait(30) in (-signal.SIGKILL, -signal.SIGINT, 130, 0)
+        assert running.wait(30) in (-signal.SIGKILL, 130, 0)
     assert command(None, "forward", *places(tmp_path)).code == 0
     for found in here.sessions():
         assert log(there, found.session) == log(here, found.session)
@@ -213,14 +217,6 @@ def test_what_was_redacted_stays_redacted_and_digests_stay(here: Store, there: S
     assert "[redacted:" in str(log(there, "secrets")) and secret not in str(log(there, "secrets"))
 
 
-def interrupted(running: subprocess.Popen[str]) -> bool:
-    """Press Ctrl-C, as a person does again where the first one met a moment that takes none."""
-    running.send_signal(signal.SIGINT)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        running.wait(5)
-    return running.poll() is not None
-
-
 def test_what_comes_is_followed_until_it_is_stopped(
     tmp_path: Path, here: Store, there: Store
 ) -> None:
@@ -235,7 +231,7 @@ def test_what_comes_is_followed_until_it_is_stopped(
     until(lambda: there.last("new") == here.last("new"), "what came")
     live.end()
     until(lambda: there.last("new") == here.last("new"), "the end")
-    until(lambda: interrupted(running), "its end")
+    running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (running.returncode, err) == (0, "")
     assert out.startswith("2 sessions, ")
