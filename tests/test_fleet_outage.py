@@ -16,7 +16,8 @@ from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
-from loopguard_core.store.spool import open_spool, spool_file
+from loopguard_core.store.paths import spool_file
+from loopguard_core.store.spool import open_spool
 from outage import Line, agent, server
 from sessions import call, loop
 

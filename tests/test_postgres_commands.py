@@ -90,7 +90,17 @@ def test_a_server_that_is_away_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         assert "hunter2" not in done.err
 
 
-@pytest.mark.parametrize("told", ["ann:hunter2@db/events", "ann@db/events?password=hunter2"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "ann:hunter2@db/events",
+        "ann@db/events?password=hunter2",
+        "ann@db/events?pass%77ord=hunter2",
+        "ann@db/events?oauth_client_secret=hunter2",
+        "ann:half/hunter2@db/events",
+        "ann:half?hunter2@db/events",
+    ],
+)
 def test_a_password_is_refused_where_others_read_it(
     told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import postgres
+from loopguard_core import urls
 from loopguard_core.events import Event
-from loopguard_core.store import urls
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, place_of
@@ -129,7 +129,7 @@ def test_a_process_without_site_packages_finds_the_driver() -> None:
         "from loopguard_core.events import Event\n"
         "print(open_store(sys.argv[2]).append(Event('note', 's')))"
     )
-    root = str(Path(urls.__file__).parents[2])
+    root = str(Path(urls.__file__).parents[1])
     command = [sys.executable, "-I", "-S", "-c", code, root, postgres.emptied()]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"

@@ -19,7 +19,7 @@ from loopguard_core import __version__
 from loopguard_core.importers.base import Unreadable
 from loopguard_core.settings import ConfigError
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.urls import without_passwords
+from loopguard_core.urls import without_passwords
 
 #: command -> module in ``loopguard_console.commands`` that has a click command of the same name
 COMMANDS: dict[str, str] = {

@@ -31,7 +31,7 @@ from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 #: Events of a recording that are read before the first picture.
 AT_ONCE = 1_000

@@ -106,13 +106,7 @@ class Remembered:
 
     def judge(self, session: str, policy: str) -> None:
         """Judge a recording with *policy* from now on; empty: with its own again."""
-        table = self._table("judged")
-        table.pop(session, None)
-        if policy:
-            table[session] = policy[:2_000]
-        for old in list(table)[:-BOOKMARKED]:
-            del table[old]
-        self._write()
+        self._keep_of("judged", session, policy[:2_000])
 
     def bookmarks(self, session: str) -> list[int]:
         """The numbers of the events that the person marked in a session."""
@@ -120,11 +114,15 @@ class Remembered:
         return [n for n in kept if isinstance(n, int)] if isinstance(kept, list) else []
 
     def keep_bookmarks(self, session: str, seqs: list[int]) -> None:
-        """Keep what is marked in a session now; those of the sessions marked longest ago are dropped."""
-        table = self._table("bookmarks")
+        """Keep what is marked in a session now."""
+        self._keep_of("bookmarks", session, seqs[:BOOKMARKS])
+
+    def _keep_of(self, what: str, session: str, value: object) -> None:
+        """Keep *value* for a session, or nothing where it is empty; those kept longest ago are dropped."""
+        table = self._table(what)
         table.pop(session, None)
-        if seqs:
-            table[session] = seqs[:BOOKMARKS]
+        if value:
+            table[session] = value
         for old in list(table)[:-BOOKMARKED]:
             del table[old]
         self._write()

@@ -12,14 +12,15 @@ from loopguard_core.config import (
     PASSWORD_ELSEWHERE,
     Config,
     ConfigError,
+    PasswordTold,
     load_config,
-    tells_password,
 )
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Absent, Session, Store
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import ENVIRONMENT, default_store
 from loopguard_core.store.paths import place_of as place_named
+from loopguard_core.urls import tells_password
 
 Options = dict[str, str | None]
 
@@ -34,9 +35,10 @@ def place_of(options: Options) -> str:
     if not named:
         try:
             named = load_config().store
-        except ConfigError as error:
-            if PASSWORD_ELSEWHERE in str(error):
-                raise Refused(str(error)) from None
+        except PasswordTold as error:
+            raise Refused(str(error)) from None
+        except ConfigError:
+            pass  # said where the settings are used
     return place_named(named) if named else default_store()
 
 

@@ -37,8 +37,7 @@ SHOWN_MARKS = frozenset(
 
 #: Seconds that looking for hits may take whenever calls arrive.
 PIECE = 0.004
-
-
+#: Calls of a folded line whose tiers are looked at.
 _MANY = 20_000
 
 

@@ -17,6 +17,7 @@ from loopguard_core.processes import here
 from loopguard_core.redact import Redaction
 from loopguard_core.settings import ConfigError, Reader
 from loopguard_core.traits import Traits, TraitTable
+from loopguard_core.urls import tells_password
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +42,8 @@ _FLAGS = ("readonly", "mutating", "bookkeeping", "poller")
 _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
 
 
-def tells_password(store: str) -> bool:
-    """True where *store* is a URL that holds a password."""
-    before, _, query = store.partition("://")[2].partition("?")
-    asked = {parameter.partition("=")[0] for parameter in query.split("&")}
-    return ":" in before.rpartition("@")[0] or not asked.isdisjoint(("password", "sslpassword"))
+class PasswordTold(ConfigError):
+    """The configuration names its store with a password."""
 
 
 class Config:
@@ -71,7 +69,7 @@ class Config:
         self.store_timeout_seconds = read.seconds("store_timeout_seconds", 0.25)
         self.store = os.path.expanduser(read.text("store", ""))
         if place and tells_password(self.store):
-            raise ConfigError(f"{place}: store: {PASSWORD_ELSEWHERE}")
+            raise PasswordTold(f"{place}: store: {PASSWORD_ELSEWHERE}")
         nobody = read.table("unanswered")
         self.unanswered = {t: nobody.choice(t, UNANSWERED, "refuse") for t in ("block", "halt")}
         nobody.finish()

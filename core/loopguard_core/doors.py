@@ -7,8 +7,8 @@ import time
 
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, folder_of, place_of
-from loopguard_core.store.urls import is_url
+from loopguard_core.store.paths import default_store, folder_of, place_of, spool_file
+from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
     from loopguard_core.store.spool import Spool
 
-#: The spool's file, looked for without its code.
-_SPOOL = "spool.db"
 #: Seconds that a server may take for some hundred events.
 _MANY = 10.0
 #: Seconds for which a server that could not be reached is not tried by the next process of this machine.
@@ -67,7 +65,7 @@ class Doors:
 
     def left_behind(self) -> Spool | None:
         """The spool where there is one; None where nothing ever waited here."""
-        if not (self.remote and os.path.exists(os.path.join(folder_of(self.place), _SPOOL))):
+        if not (self.remote and os.path.exists(spool_file(self.place))):
             return None
         return self.spool()
 

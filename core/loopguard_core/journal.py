@@ -15,8 +15,8 @@ import time
 
 from loopguard_core.away import Away
 from loopguard_core.events import Event
-from loopguard_core.rebuilding import WORDS, rebuild
-from loopguard_core.store.contract import Replaced, Stale, StoreError, Taken
+from loopguard_core.rebuilding import rebuild
+from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from loopguard_core.store.contract import WORDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.guard import Guard
     from loopguard_core.store.contract import Store
-
-#: types after which a waiting call is looked at again
-WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
 
 
 def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:

@@ -25,7 +25,7 @@ from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
-from loopguard_core.store.urls import has_secret, is_url
+from loopguard_core.urls import has_secret, is_url
 
 _WORDS = {OK: "ok", NOTE: "note", WRONG: "WRONG"}
 

@@ -25,9 +25,10 @@ from loopguard_core.returning import drain_all
 from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarded, Forwarder
+from loopguard_core.store.paths import SPOOL
 from loopguard_core.store.paths import place_of as place_named
-from loopguard_core.store.spool import SPOOL, open_spool
-from loopguard_core.store.urls import is_url
+from loopguard_core.store.spool import open_spool
+from loopguard_core.urls import is_url
 
 #: seconds between looks where nothing nudges, and the longest pause while a store is away
 _LOOK = 1.0

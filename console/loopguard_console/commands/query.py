@@ -15,7 +15,7 @@ import click
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say, table
 from loopguard_console.stores import Options, place_of, reading
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 _VIEWS = ("calls", "payloads", "events", "sessions", "requests")
 Answer = tuple[list[str], list[Sequence[Any]]]

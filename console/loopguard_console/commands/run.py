@@ -16,7 +16,7 @@ from loopguard_console.wiring import wire
 from loopguard_core.config import load_or_default
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import ENVIRONMENT
-from loopguard_core.store.urls import has_secret, in_full
+from loopguard_core.urls import has_secret, in_full
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

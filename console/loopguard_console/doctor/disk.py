@@ -9,7 +9,7 @@ from pathlib import Path
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.render import size
 from loopguard_core.store.paths import KEY_BYTES, key_file
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 AREA = "store"
 #: Less free space than this is said, in bytes.

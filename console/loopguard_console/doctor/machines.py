@@ -10,7 +10,7 @@ from loopguard_console.render import safe, span
 from loopguard_core.store.contract import Machine, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.spool import open_spool
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 AREA = "machines"
 #: seconds without a word after which a machine whose sessions run is worth a look

@@ -14,7 +14,7 @@ from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 
 def mend(place: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from loopguard_core.store import link
 from loopguard_core.store.contract import Request, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 AREA = "store"
 MEND = "loopguard-console doctor --mend"

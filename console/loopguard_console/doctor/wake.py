@@ -9,7 +9,7 @@ from loopguard_console.children import environment, module_command
 from loopguard_console.doctor.finding import OK, WRONG, Finding
 from loopguard_core import escape
 from loopguard_core.store.contract import Request, Store
-from loopguard_core.store.urls import in_full
+from loopguard_core.urls import in_full
 
 AREA = "waiting"
 _SESSION = "doctor-waits"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import loopguard_core
 from loopguard_console.errors import Refused
 from loopguard_core.store.paths import place_of
-from loopguard_core.store.urls import has_secret
+from loopguard_core.urls import has_secret
 
 if TYPE_CHECKING:
     from loopguard_console.install.files import Change

@@ -16,7 +16,7 @@ from loopguard_console.children import environment, module_command
 from loopguard_console.serving.door import COOKIE, Door
 from loopguard_console.serving.session import DECIDE, WATCH
 from loopguard_core.store.paths import ENVIRONMENT
-from loopguard_core.store.urls import in_full
+from loopguard_core.urls import in_full
 
 _MODULE = "loopguard_console.serving.session"
 _KEPT = ("LOOPGUARD_CONFIG",)

@@ -14,6 +14,7 @@ from loopguard_core.events import Event, compared
 from loopguard_core.identity import EXACT, ExactScheme, Payload
 from loopguard_core.importers.base import TRANSCRIPT
 from loopguard_core.importers.track import Recent
+from loopguard_core.store.forwarding import name_in
 from loopguard_core.store.rows import OF_CALL
 from loopguard_core.traits import UNKNOWN
 
@@ -191,9 +192,7 @@ class StoreWriter:
         key = (event.session, request)
         name = self._requests.get(key)
         if name is None:
-            known = self._store.request(request)
-            taken = known is not None and known.session != event.session
-            name = self._requests[key] = f"{request}@{event.session}" if taken else request
+            name = self._requests[key] = name_in(self._store, event.session, request)
         event.data["request"] = name
 
     def _identify(self, event: Event) -> None:

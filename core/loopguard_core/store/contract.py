@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ATTACHED_SECONDS = 10.0
 #: event types that can hold beyond the turn in which they were written
 STANDING = ("session_start", "grant", "revoke", "halt", "resume", "breakpoint")
+#: event types that only people write: their instructions to a guard
+WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
 
 
 class StoreError(Exception):

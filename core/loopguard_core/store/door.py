@@ -9,7 +9,7 @@ from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.paths import default_store, machine_key, make_directory, place_of
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,6 +25,12 @@ _TRIES = 5
 _TELLING = ("call", "tool", "outcome", "resolution", "by", "scope", "key", "grant")
 
 
+def name_in(store: Store, session: str, request: str) -> str:
+    """What *request* of *session* is called in *store*: another, where another session's has its name."""
+    known = store.request(request)
+    return request if known is None or known.session == session else f"{request}@{session}"
+
+
 class Forwarded:
     """What was copied, in events. ``known``: in the target already. ``sessions``: those looked at.
 
@@ -134,11 +140,8 @@ class Forwarder:
     def _name(self, session: str, request: str) -> str:
         name = self._names.get((session, request))
         if name is None:
-            known = self._target.request(request)
-            taken = known is not None and known.session != session
-            name = f"{request}@{session}" if taken else request
-            self._names[session, request] = name
-            if taken:
+            name = self._names[session, request] = name_in(self._target, session, request)
+            if name != request:
                 self.result.renamed[session, request] = name
         return name
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core.store import urls
+from loopguard_core import urls
+from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "LOOPGUARD_STORE"
 KEY_BYTES = 32
+#: The name of the file in which events wait for a server.
+SPOOL = "spool.db"
 
 
 def default_store(environ: Mapping[str, str] | None = None) -> str:
@@ -42,7 +45,17 @@ def place_of(named: str) -> str:
 
 def folder_of(store: str) -> str:
     """The folder for what belongs to *store* but not into it: beside a file; of a URL, one of its own."""
-    return urls.folder_of(store) if urls.is_url(store) else os.path.dirname(store)
+    if not urls.is_url(store):
+        return os.path.dirname(store)
+    from loopguard_core.config import state_folder  # a store in a file has no need of it
+
+    name = blake2b(store.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return os.path.join(state_folder(), "stores", name)
+
+
+def spool_file(store: str) -> str:
+    """The file in which events wait for the server at the URL *store*."""
+    return os.path.join(folder_of(store), SPOOL)
 
 
 def key_file(store: str) -> str:

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from loopguard_core.store.contract import Request, Session
+from loopguard_core.store.rows import from_text
 from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from loopguard_core.events import Event
+
     Data = Mapping[str, Any]
+
+
+def session(row: tuple[Any, ...]) -> Session:
+    """A row of an engine's list of sessions: name, number, time, calls, worst, ended, time of the first event,
+    waiting requests, and what its last start says."""
+    name, seq, ts, calls, worst, ended, first, waiting, start = row
+    found = Session(name)
+    found.seq, found.calls, found.worst, found.waiting = seq, calls, worst, waiting
+    found.ended, found.first_ts, found.last_ts = bool(ended), first, ts
+    return describe(found, from_text(start) if start else {})
+
+
+def tool_of(
+    event: Event, started: Callable[[str], str], known: Callable[[str], Request | None]
+) -> str:
+    """The tool that *event* is about, empty for none: its own, that of its call as *started* tells it, or
+    that of its request."""
+    tool = event.text("tool") or (event.text("call") and started(event.text("call")))
+    if not tool and event.text("request"):
+        request = known(event.text("request"))
+        tool = request.tool if request is not None else ""
+    return tool
 
 
 def describe(session: Session, start: Data) -> Session:

@@ -27,9 +27,16 @@ LIMIT = 1_000_000
 #: Bytes of a key's part in databases that bound their keys.
 NARROW = 600
 
-#: The types of entries that exist once a call, and once a request.
+#: The types of entries that exist once a call.
 OF_CALL = ("call_start", "call_end")
-OF_REQUEST = ("request_opened", "request_resolved", "request_delivered", "grant")
+#: The type of an entry that exists once a request -> the column of its table that points to it.
+REQUEST_COLUMNS = {
+    "request_opened": "opened",
+    "request_resolved": "resolved",
+    "request_delivered": "delivered",
+    "grant": "granted",
+}
+OF_REQUEST = tuple(REQUEST_COLUMNS)
 
 #: What an event says that waited on its machine while the server was away: the last number of its session's
 #: log that was known when it was judged.

@@ -7,7 +7,7 @@ stands is the engine's affair: beside a file, in tables of a database.
 
 from __future__ import annotations
 
-from loopguard_core.store.urls import is_url
+from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from loopguard_core.events import Event
 from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import rows, schema
-from loopguard_core.store.contract import Stale, StoreError, Taken
-from loopguard_core.store.paths import folder_of, machine_key, make_directory
+from loopguard_core.store.contract import WORDS, Stale, StoreError, Taken
+from loopguard_core.store.paths import machine_key, make_directory, spool_file
 from loopguard_core.store.sqlite import SqliteStore
 
 TYPE_CHECKING = False
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Key = tuple[str, float | None, str]
 
-#: the name of its file
-SPOOL = "spool.db"
 BATCH = 400
 #: So many sessions can be sent at the same time.
 _SLOTS = 16
@@ -37,9 +35,8 @@ _TRIES = 8
 _APART = 1 << (schema.SHIFT - 1)
 #: the newest requests of a session among which one is looked for by its call
 _RECENT = 50
-#: What only people say, and so never waits here: whoever could write this file could otherwise have it sent
-#: by somebody who may decide.
-_SPOKEN = frozenset(("grant", "revoke", "reset", "halt", "resume", "breakpoint"))
+#: What only people say (``WORDS``, and these) never waits here: whoever could write this file could otherwise
+#: have it sent by somebody who may decide.
 _ANSWERS = frozenset(("approved", "denied", "modified"))
 _MAGIC = b"SQLite format 3\0"
 _GONE = "\x1fforgotten:"
@@ -228,11 +225,6 @@ class Alone:
             self._file = -1
 
 
-def spool_file(place: str) -> str:
-    """Where the events wait that are for the server at *place*."""
-    return os.path.join(folder_of(place), SPOOL)
-
-
 def open_spool(
     place: str,
     *,
@@ -295,7 +287,7 @@ def _key(event: Event) -> Key:
 def _decides(event: Event) -> bool:
     if event.type == "request_resolved":
         return event.text("resolution") in _ANSWERS
-    return event.type in _SPOKEN
+    return event.type in WORDS
 
 
 def _known_upto(event: Event) -> int:

@@ -183,18 +183,16 @@ class SqliteStore(Store):
     def _never_stored(self, session: str, event: Event) -> bool:
         """True where the tool that *event* is about is one whose payloads are not stored."""
         assert self._redactor is not None
-        tool = event.text("tool") or self._tool_of(session, event.text("call"))
-        if not tool and event.text("request"):
-            request = self.request(event.text("request"))
-            tool = request.tool if request is not None else ""
-        return bool(tool) and self._redactor.rules.hides(tool)
 
-    def _tool_of(self, session: str, call: str) -> str:
-        found = self._link.rows(
-            f"SELECT tool FROM event WHERE sid = {sql.SID} AND call = ? AND type = 'call_start'",
-            (session, rows.column(call)),
-        )
-        return str(found[0][0] or "") if found else ""
+        def started(call: str) -> str:
+            found = self._link.rows(
+                f"SELECT tool FROM event WHERE sid = {sql.SID} AND call = ? AND type = 'call_start'",
+                (session, rows.column(call)),
+            )
+            return str(found[0][0] or "") if found else ""
+
+        tool = records.tool_of(event, started, self.request)
+        return bool(tool) and self._redactor.rules.hides(tool)
 
     def _last_request(self) -> int:
         found = self._link.rows("SELECT seq FROM sqlite_sequence WHERE name = 'request'")
@@ -203,7 +201,7 @@ class SqliteStore(Store):
     def _note_request(self, kind: str, name: str | None, key: int) -> None:
         """Keep the table of requests in step. A name that is only referred to is taken, too."""
         link = self._link
-        column = sql.REQUEST_COLUMNS[kind]
+        column = rows.REQUEST_COLUMNS[kind]
         sid = key >> schema.SHIFT
         owner = ", sid = ?3" if kind == "request_opened" else ""
         update = f"UPDATE request SET {column} = ?1 {owner} WHERE name = ?2"
@@ -274,14 +272,14 @@ class SqliteStore(Store):
         return found[0][0] or 0 if found else 0
 
     def sessions(self) -> list[Session]:
-        found = [_session(row) for row in self._link.rows(sql.SESSIONS)]
+        found = [records.session(row) for row in self._link.rows(sql.SESSIONS)]
         found.reverse()
         found.sort(key=lambda s: s.last_ts or 0.0, reverse=True)
         return found
 
     def session(self, session: str) -> Session | None:
         found = self._link.rows(f"{sql.SESSIONS} WHERE s.name = ?", (rows.column(session),))
-        return _session(found[0]) if found else None
+        return records.session(found[0]) if found else None
 
     def requests(
         self, *, session: str = "", pending: bool = False, limit: int | None = None
@@ -370,11 +368,3 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self._link.close()
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    name, seq, ts, calls, worst, ended, first, waiting, start = row
-    session = Session(name)
-    session.seq, session.calls, session.worst, session.waiting = seq, calls, worst, waiting
-    session.ended, session.first_ts, session.last_ts = bool(ended), first, ts
-    return records.describe(session, rows.from_text(start) if start else {})

@@ -70,11 +70,3 @@ FROM request AS r JOIN session AS s ON s.id = r.sid
 JOIN event AS o ON o.id = r.opened
 LEFT JOIN event AS c ON c.sid = r.sid AND c.type = 'call_start'
   AND c.call = json_extract(o.data, '$.call')"""
-
-
-REQUEST_COLUMNS = {
-    "request_opened": "opened",
-    "request_resolved": "resolved",
-    "request_delivered": "delivered",
-    "grant": "granted",
-}

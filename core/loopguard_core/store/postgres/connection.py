@@ -16,7 +16,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.waiting import Ready
 
 from loopguard_core.store.postgres.failures import TimeUp
-from loopguard_core.store.urls import in_full
+from loopguard_core.urls import in_full
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

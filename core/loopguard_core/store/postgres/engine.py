@@ -111,14 +111,12 @@ class PostgresStore(Store):
     def _never_stored(self, session: str, event: Event) -> bool:
         """True where the tool that *event* is about is one whose payloads are not stored."""
         assert self._redactor is not None
-        tool = event.text("tool")
-        if not tool and event.text("call"):
-            call = rows.narrow(event.text("call"))
-            found = self._link.rows(sql.TOOL, (session, session, call))
-            tool = str(found[0][0] or "") if found else ""
-        if not tool and event.text("request"):
-            request = self.request(event.text("request"))
-            tool = request.tool if request is not None else ""
+
+        def started(call: str) -> str:
+            found = self._link.rows(sql.TOOL, (session, session, rows.narrow(call)))
+            return str(found[0][0] or "") if found else ""
+
+        tool = records.tool_of(event, started, self.request)
         return bool(tool) and self._redactor.rules.hides(tool)
 
     # -- reading ---------------------------------------------------------------------------------
@@ -149,11 +147,11 @@ class PostgresStore(Store):
 
     def sessions(self) -> list[Session]:
         found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(l.ts, 0) DESC, f.at DESC")
-        return [_session(row) for row in found]
+        return [records.session(row) for row in found]
 
     def session(self, session: str) -> Session | None:
         found = self._link.rows(f"{sql.SESSIONS} AND s.session = %s", (rows.narrow(session),))
-        return _session(found[0]) if found else None
+        return records.session(found[0]) if found else None
 
     def requests(
         self, *, session: str = "", pending: bool = False, limit: int | None = None
@@ -240,14 +238,6 @@ def _host() -> str:
 
 def _number(found: list[tuple[Any, ...]]) -> int:
     return int(found[0][0]) if found else 0
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    name, seq, ts, calls, worst, ended, first, waiting, start = row
-    session = Session(name)
-    session.seq, session.calls, session.worst, session.waiting = seq, calls, worst, waiting
-    session.ended, session.first_ts, session.last_ts = ended, first, ts
-    return records.describe(session, rows.from_text(start) if start else {})
 
 
 def _request(row: tuple[Any, ...]) -> Request:

@@ -6,7 +6,7 @@ import psycopg
 from psycopg import errors
 
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.urls import has_secret
+from loopguard_core.urls import has_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.store.postgres.schema import WAITING
+from loopguard_core.store.rows import REQUEST_COLUMNS
 from loopguard_core.store.schema import CHANGE, STANDING, START, TURN
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -77,13 +78,6 @@ WHERE session = %s AND born = %s AND seq = %s"""
 
 # -- requests --------------------------------------------------------------------------------------
 
-#: The type of an entry that exists once a request -> its column.
-REQUEST_COLUMNS = {
-    "request_opened": "opened",
-    "request_resolved": "resolved",
-    "request_delivered": "delivered",
-    "grant": "granted",
-}
 # request
 CLAIM = """
 SELECT opened, resolved, delivered, granted FROM loopguard.request WHERE request = %s FOR UPDATE"""

@@ -150,7 +150,7 @@ class Writer:
         known: list[tuple[Any, ...]] = []
         if row.request is not None:
             known = link.rows(sql.CLAIM, (row.request,))
-            there = known[0][tuple(sql.REQUEST_COLUMNS).index(kind)] if known else None
+            there = known[0][rows.OF_REQUEST.index(kind)] if known else None
             if there is not None:
                 raise Taken(int(there))
         if not known:
@@ -171,7 +171,7 @@ class Writer:
     def _holds(self, tail: Tail, event: Event, row: Row) -> bool:
         """Whether a transaction of which no answer came was committed."""
         found = self._link.rows(sql.CLAIM, (row.request,))
-        number = found[0][tuple(sql.REQUEST_COLUMNS).index(event.type)] if found else None
+        number = found[0][rows.OF_REQUEST.index(event.type)] if found else None
         if number != tail.seq:
             return False
         there = self._link.rows(sql.WRITTEN, (tail.session, tail.born, tail.seq))

@@ -1,18 +1,10 @@
-"""A store that is named by a URL: where that is, without its secrets, and what belongs to it on this machine.
+"""A store that is named by a URL: where that is, without its secrets.
 
 A *place* is what is shown, logged and handed around: the URL without any password. What a person gave in
 full is remembered for its place in this process only, so that whoever opens the place gets in.
 """
 
 from __future__ import annotations
-
-import os
-
-from loopguard_core.hashing import blake2b
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRET_PARAMETERS = frozenset(
@@ -32,6 +24,20 @@ def is_url(named: str) -> bool:
 
 def place_of(named: str) -> str:
     """The place of the URL *named*: one spelling, and no password in it."""
+    place, _ = _parted(named)
+    full = f"{_SCHEMES[0]}{named.partition('://')[2]}"
+    if full != place:
+        _given[place] = full
+    return place
+
+
+def tells_password(named: str) -> bool:
+    """True where *named* is a URL that shows a password, or another secret, to whoever reads it."""
+    return is_url(named) and _parted(named)[1]
+
+
+def _parted(named: str) -> tuple[str, bool]:
+    """The place of the URL *named*, and whether a secret was taken out of it."""
     rest = named.partition("://")[2]
     before, ask, query = rest.partition("?")
     authority, slash, database = before.partition("/")
@@ -42,13 +48,11 @@ def place_of(named: str) -> str:
         hosts, ask, query = hosts.partition("?")
         slash = database = ""
     user = login.partition(":")[0]
-    kept = [p for p in query.split("&") if p and not _is_secret(p.partition("=")[0])]
+    given = [p for p in query.split("&") if p]
+    kept = [p for p in given if not _is_secret(p.partition("=")[0])]
     asked = f"?{'&'.join(kept)}" if ask and kept else ""
     place = f"{_SCHEMES[0]}{user}{at if user else ''}{hosts}{slash}{database}{asked}"
-    full = f"{_SCHEMES[0]}{rest}"
-    if full != place:
-        _given[place] = full
-    return place
+    return place, ":" in login or len(kept) < len(given)
 
 
 def _is_host(authority: str) -> bool:
@@ -72,14 +76,6 @@ def in_full(place: str) -> str:
 def has_secret(place: str) -> bool:
     """True where the URL of *place* was given with a password."""
     return place in _given
-
-
-def folder_of(place: str, environ: Mapping[str, str] | None = None) -> str:
-    """The folder of this machine for what belongs to the store at the URL *place* but not into it."""
-    from loopguard_core.config import state_folder  # a store in a file has no need of it
-
-    name = blake2b(place.encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return os.path.join(state_folder(environ), "stores", name)
 
 
 def without_passwords(text: str) -> str:
