@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from loopguard_core.events import Event
-from loopguard_core.importers import Recording, open_recordings
+from loopguard_core.identity import Digester
+from loopguard_core.importers import Recording, open_recordings, open_stream
+from loopguard_core.importers.storing import Imported, StoreWriter
+from loopguard_core.store.contract import Store
 
 DATA = Path(__file__).parent / "data" / "transcripts"
 
@@ -14,6 +17,12 @@ DATA = Path(__file__).parent / "data" / "transcripts"
 def opened(name: str | Path) -> list[tuple[Recording, list[Event]]]:
     """Each session of a file (by its name among the fixtures, or a path) with its events."""
     return [(r, list(r.events)) for r in open_recordings(DATA / name)]
+
+
+def imported(store: Store, path: Path) -> Imported:
+    """Import *path* into *store*, as the command does."""
+    with open_stream(path) as stream:
+        return StoreWriter(store, Digester(b"k")).add_all(stream)
 
 
 def calls(events: list[Event]) -> list[tuple[str, Any, str]]:

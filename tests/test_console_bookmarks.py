@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 import console_scene
+from driving import drive
 from loopguard_console.app import ConsoleApp
 from loopguard_console.places import Bookmarks, places
 from loopguard_console.remembered import BOOKMARKED, Remembered
 from loopguard_console.screens.bookmarks import BookmarkList
 from loopguard_console.widgets.chain import Chain
 from test_console_replay import cursor, recording
-
-Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
-
-
-def drive(step: Step, app: ConsoleApp | None = None) -> ConsoleApp:
-    made = app or recording()
-
-    async def run() -> None:
-        async with made.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            await step(made, pilot)
-
-    asyncio.run(run())
-    return made
 
 
 def flags(app: ConsoleApp) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from textual.pilot import Pilot
 
 import console_scene
 from console_scene import Nobody
+from driving import carried, drive
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.remembered import Remembered
@@ -20,23 +20,7 @@ from loopguard_console.whatif import answers, every_policy, read_policy
 from loopguard_core.config import Config
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.traits import TraitTable
-from test_console_replay import labelled, loop, recording
-
-Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
-
-
-def drive(app: ConsoleApp, step: Step) -> None:
-    async def run() -> None:
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            await step(app, pilot)
-
-    asyncio.run(run())
-
-
-async def carried(app: ConsoleApp, pilot: Pilot[None]) -> None:
-    await app.workers.wait_for_complete()
-    await pilot.pause()
+from test_console_replay import labelled, loop
 
 
 def test_breakpoints_notes_and_labels_reach_the_log() -> None:
@@ -54,7 +38,7 @@ def test_breakpoints_notes_and_labels_reach_the_log() -> None:
             ("label", session, (call, "was fine")),
         ]
 
-    drive(console_scene.live(nobody), step)
+    drive(step, console_scene.live(nobody))
 
 
 def test_playing_a_recording_stops_at_a_breakpoint() -> None:
@@ -69,7 +53,7 @@ def test_playing_a_recording_stops_at_a_breakpoint() -> None:
         await pilot.press("I")
         assert view.held == ""
 
-    drive(recording(), step)
+    drive(step)
 
 
 def test_what_if_answers_for_every_policy_and_for_typed_thresholds() -> None:
@@ -89,7 +73,7 @@ def test_what_if_answers_for_every_policy_and_for_typed_thresholds() -> None:
         assert "nonsense" in screen._wrong
         await pilot.press("escape")
 
-    drive(recording(), step)
+    drive(step)
 
 
 def test_what_if_holds_what_people_said_against_every_policy() -> None:
@@ -101,7 +85,7 @@ def test_what_if_holds_what_people_said_against_every_policy() -> None:
         assert "stops 1 of 1 labelled fine" in lines
 
     graded = Config({"policy": "graded"})
-    drive(replay_app(labelled(), title="labelled.jsonl", config=graded), step)
+    drive(step, replay_app(labelled(), title="labelled.jsonl", config=graded))
 
 
 def test_what_if_without_a_screen() -> None:
@@ -133,7 +117,7 @@ def test_sessions_are_filtered_pinned_renamed_and_deleted(tmp_path: Path) -> Non
     app = console_scene.live(nobody)
     app.remembered = Remembered(place)
     app.desk.pinned, app.desk.named = app.remembered.pinned, app.remembered.name_of
-    drive(app, step)
+    drive(step, app)
     kept = json.loads(place.read_text())
     assert kept["names"] == {"6f1c2a90": "my run"} and list(kept["pins"]) == ["6f1c2a90"]
     assert place.stat().st_mode & 0o777 == 0o600

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 from textual.pilot import Pilot
 
 import console_scene
+import driving
 from console_scene import Nobody
+from driving import carried
 from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.arming import Arming
@@ -20,19 +21,12 @@ Step = Callable[[ConsoleApp, Pilot[None], Nobody], Awaitable[None]]
 
 
 def drive(step: Step, decider: Nobody | None = None) -> None:
-    async def run() -> None:
-        nobody = decider or Nobody()
-        app = console_scene.live(nobody)
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            await step(app, pilot, nobody)
+    nobody = decider or Nobody()
 
-    asyncio.run(run())
+    async def taken(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await step(app, pilot, nobody)
 
-
-async def carried(app: ConsoleApp, pilot: Pilot[None]) -> None:
-    await app.workers.wait_for_complete()
-    await pilot.pause()
+    driving.drive(taken, console_scene.live(nobody))
 
 
 @pytest.fixture

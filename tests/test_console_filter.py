@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 import console_scene
+from driving import drive
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.guards import guard_of
 from loopguard_console.hits import Hits
@@ -22,19 +22,6 @@ from loopguard_console.widgets.pane import Pane
 from loopguard_core.events import Event
 from loopguard_core.replay import Recording
 from test_console_replay import cursor, recording
-
-Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
-
-
-def drive(step: Step, app: ConsoleApp | None = None, size: tuple[int, int] = (120, 40)) -> None:
-    async def run() -> None:
-        console = app or recording()
-        async with console.run_test(size=size) as pilot:
-            await pilot.pause()
-            await step(console, pilot)
-
-    asyncio.run(run())
-
 
 # -- what is found ---------------------------------------------------------------------------------
 

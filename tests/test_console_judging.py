@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import tomllib
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from textual.pilot import Pilot
 
 import console_scene
 from console_scene import Nobody
+from driving import carried, drive
 from loopguard_console import rules
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app, stored_app
@@ -20,26 +19,9 @@ from loopguard_console.screens.whatif import WhatIf
 from loopguard_console.whatif import every_policy, parse, typed
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
-from test_console_replay import cursor, loop, recording
+from test_console_replay import cursor, loop
 
-Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 STRICT = 'graded {"block_at": 3, "warn_at": 2, "halt_at": 9}'
-
-
-def drive(step: Step, app: ConsoleApp | None = None) -> None:
-    made = app or recording()
-
-    async def run() -> None:
-        async with made.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            await step(made, pilot)
-
-    asyncio.run(run())
-
-
-async def carried(app: ConsoleApp, pilot: Pilot[None]) -> None:
-    await app.workers.wait_for_complete()
-    await pilot.pause()
 
 
 def unasked() -> ConsoleApp:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commands import command
-from importing import DATA, calls
+from importing import DATA, calls, imported
 from loopguard_core.events import Event, encode
 from loopguard_core.identity import Digester
 from loopguard_core.importers import open_stream
@@ -29,8 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def added(store: Store, path: Path) -> int:
-    with open_stream(path) as stream:
-        return StoreWriter(store, Digester(b"k")).add_all(stream).added
+    return imported(store, path).added
 
 
 @pytest.mark.parametrize(

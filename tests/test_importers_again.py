@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from importing import DATA
+from importing import DATA, imported
 from loopguard_core.events import Event, encode
-from loopguard_core.identity import Digester
-from loopguard_core.importers import open_stream
-from loopguard_core.importers.storing import Imported, StoreWriter
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 
@@ -35,11 +32,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(str(tmp_path / "state" / "events.db"))
     yield opened
     opened.close()
-
-
-def imported(store: Store, path: Path) -> Imported:
-    with open_stream(path) as stream:
-        return StoreWriter(store, Digester(b"k")).add_all(stream)
 
 
 def say(store: Store, session: str) -> None:

@@ -31,7 +31,12 @@ def assert_whole(place: Path, session: str) -> int:
     """No gap, no duplicate, and SQLite finds nothing wrong; the number of events."""
     with sqlite3.connect(place) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    store = open_store(str(place))
+    return assert_numbered(str(place), session)
+
+
+def assert_numbered(place: str, session: str) -> int:
+    """No gap and no duplicate; the number of events."""
+    store = open_store(place)
     events = store.read(session)
     store.close()
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
@@ -148,12 +153,12 @@ def test_a_child_after_fork_and_its_parent_both_write_on(tmp_path: Path) -> None
     assert assert_whole(place, "s") == 301
 
 
-def test_threads_share_a_store(tmp_path: Path) -> None:
-    place = tmp_path / "events.db"
-    store = open_store(str(place))
+def write_from_threads(place: str, times: int) -> None:
+    """Eight threads write *times* events each through one store, and read meanwhile."""
+    store = open_store(place)
 
     def work() -> None:
-        for _ in range(60):
+        for _ in range(times):
             store.append(Event("note", "s"))
             store.read("s", after=store.last("s") - 3)
 
@@ -163,6 +168,11 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     store.close()
+
+
+def test_threads_share_a_store(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    write_from_threads(str(place), 60)
     assert assert_whole(place, "s") == 480
 
 
