@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from commands import command, until
 from loopguard_console.demo.stage import Stage
@@ -65,3 +68,21 @@ def test_the_agent_does_not_outlive_a_demo_that_was_killed(tmp_path: Path) -> No
     with stage:
         pass
     assert not stage.folder.exists()
+
+
+def test_an_agent_asked_to_leave_again_and_again_still_ends_its_session(tmp_path: Path) -> None:
+    for pause in (0.0, 0.0005, 0.002):
+        store = tmp_path / f"{pause}.db"
+        with Stage(STORIES["research"], store=str(store)) as stage:
+            agent = stage.start_agent(pace=0.3, quiet=True)
+            until(partial(_sessions, store), "the agent")
+            while agent.poll() is None:
+                agent.terminate()
+                time.sleep(pause)
+        assert agent.returncode == 0
+        (session,) = _sessions(store)
+        assert session["state"] == "ended"
+
+
+def _sessions(store: Path) -> list[dict[str, Any]]:
+    return command(store, "sessions", "--json").objects

@@ -95,6 +95,10 @@ def _say(line: str) -> None:
 
 
 def _stop(*_: object) -> None:
+    # Asked once is enough: the leash and whoever holds it both ask, and a second exit would cut off
+    # the session's end.
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, signal.SIG_IGN)
     raise SystemExit(0)
 
 
