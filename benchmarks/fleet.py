@@ -56,20 +56,26 @@ def percentile(values: list[float], part: float) -> float:
 # -- 1. the fleet ----------------------------------------------------------------------------------
 
 
-def agent(url: str, name: str, rate: float, seconds: float, out: dict[str, Any]) -> None:
-    """One agent: calls at its pace; every tenth second it repeats itself until it is stopped."""
+def agent(
+    url: str, name: str, rate: float, seconds: float, together: bool, out: dict[str, Any]
+) -> None:
+    """One agent: calls at its pace; every tenth second it repeats itself until it is stopped.
+
+    Each at a time of its own, or with *together* all in the same fifth of a second.
+    """
     settings = {"policy": "graded", "store": url, "wait_seconds": 30}
     live = LiveSession(
         Config(settings), name, agent="bench", say=lambda line: out["said"].append(line)
     )
     began = time.monotonic()
-    offset = (hash(name) % 1000) / 1000 / rate
+    number = int(name.rpartition("-")[2])
+    offset, phase = (number % 10) / 10 / rate, 0 if together else number * 7 % 50
     made = 0
     while (now := time.monotonic()) < began + seconds:
         at = began + offset + made / rate
         if at > now:
             time.sleep(at - now)
-        looping = made % 50 >= 47
+        looping = (made + phase) % 50 >= 47
         begin = time.monotonic()
         decision = live.before(
             "work", {"n": 0 if looping else made, "why": "x" * 100}, call=f"c{made}"
@@ -86,11 +92,13 @@ def agent(url: str, name: str, rate: float, seconds: float, out: dict[str, Any])
     out["made"] = made
 
 
-def agents(url: str, names: list[str], rate: float, seconds: float, say: Connection) -> None:
+def agents(
+    url: str, names: list[str], rate: float, seconds: float, together: bool, say: Connection
+) -> None:
     """Several agents, each in a thread of this process."""
     outs: list[dict[str, Any]] = [{"said": [], "taken": {}, "calls": []} for _ in names]
     threads = [
-        threading.Thread(target=agent, args=(url, name, rate, seconds, out))
+        threading.Thread(target=agent, args=(url, name, rate, seconds, together, out))
         for name, out in zip(names, outs, strict=True)
     ]
     for thread in threads:
@@ -156,7 +164,7 @@ def server_process() -> int:
     return int(Path(postgres.server().socket, "data", "postmaster.pid").read_text().split()[0])
 
 
-def fleet(url: str, count: int, rate: float, seconds: float) -> dict[str, float]:
+def fleet(url: str, count: int, rate: float, seconds: float, together: bool) -> dict[str, float]:
     open_store(url).close()
     over = multiprocessing.Event()
     here, there = multiprocessing.Pipe()
@@ -168,7 +176,7 @@ def fleet(url: str, count: int, rate: float, seconds: float) -> dict[str, float]
         pipes, running = [], []
         for part in range(PROCESSES):
             mine, theirs = multiprocessing.Pipe()
-            args = (url, names[part::PROCESSES], rate, seconds, theirs)
+            args = (url, names[part::PROCESSES], rate, seconds, together, theirs)
             running.append(multiprocessing.Process(target=agents, args=args))
             running[-1].start()
             pipes.append(mine)
@@ -359,6 +367,9 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=100)
     parser.add_argument("--rate", type=float, default=5.0)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument(
+        "--together", action="store_true", help="all agents end up in a loop at the same moment"
+    )
     parser.add_argument("--writers", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--url", default="")
@@ -371,7 +382,7 @@ def main() -> None:
         url = postgres.server().database()
     with tempfile.TemporaryDirectory() as state:
         os.environ["XDG_STATE_HOME"] = state
-        found = fleet(url, chosen.agents, chosen.rate, chosen.seconds)
+        found = fleet(url, chosen.agents, chosen.rate, chosen.seconds, chosen.together)
         with contextlib.suppress(StoreError):
             found |= tight(url, chosen.writers, 2.0, chosen.rounds)
     failed = False

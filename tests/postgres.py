@@ -141,7 +141,7 @@ def emptied() -> str:
         db.execute(
             b"TRUNCATE loopguard.session, loopguard.event, loopguard.payload, loopguard.request,"
             b" loopguard.console, loopguard.machine, loopguard.search, loopguard.searched;"
-            b" UPDATE loopguard.counter SET n = 0"
+            b" ALTER SEQUENCE loopguard.request_n RESTART"
         )
     return url
 

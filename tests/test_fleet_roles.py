@@ -147,7 +147,7 @@ def _event(session: str, type: str, data: str, *, seq: str = "", payload: str = 
       '{data}', {payload})"""
 
 
-REFUSED = "permission denied|row-level security|must be owner|of the request|type json|only grow"
+REFUSED = "permission denied|row-level security|must be owner|of the request|type json"
 FORGERIES = {
     "an approval": ['EVENT request_resolved {"resolution":"approved"}'],
     "an approval spelled otherwise": ['EVENT request_resolved {"resol\\u0075tion":"approved"}'],
@@ -179,18 +179,23 @@ FORGERIES = {
         "SET search_path = {own}, pg_catalog",
         'EVENT request_resolved {"resolution":"approved"}',
     ],
+    "a request that was never asked": [
+        "INSERT INTO loopguard.request (request, n, session, call, opened) VALUES "
+        "('mine', loopguard.next_request(0), '{session}', 'c1', 1)"
+    ],
     "another call than was asked about": [
         "UPDATE loopguard.request SET call = 'other' WHERE request = '{asked}'"
     ],
-    "numbers used up": ["UPDATE loopguard.counter SET n = 9223372036854775807"],
-    "numbers given again": ["UPDATE loopguard.counter SET n = 0"],
+    "numbers used up": ["SELECT setval('loopguard.request_n', 9223372036854775807)"],
+    "numbers given again": ["SELECT setval('loopguard.request_n', 1)"],
     "a name that somebody else will need": [
         "INSERT INTO loopguard.request (request, n, session) VALUES "
-        "('R' || (SELECT n + 1 FROM loopguard.counter), (SELECT n FROM loopguard.counter), '{session}')"
+        "('R' || (SELECT last_value + 1 FROM loopguard.request_n), "
+        "(SELECT last_value FROM loopguard.request_n), '{session}')"
     ],
     "a number that somebody else will need": [
         "INSERT INTO loopguard.request (request, n, session) VALUES "
-        "('mine', (SELECT n + 1 FROM loopguard.counter), '{session}')"
+        "('mine', (SELECT last_value + 1 FROM loopguard.request_n), '{session}')"
     ],
     "words that nobody can read": ["EVENT note mine"],
     "words that are no fields": ["EVENT note [1]"],

@@ -97,24 +97,58 @@ def test_an_answer_that_got_lost_is_looked_for_before_anything_is_written_again(
     assert [(e.seq, e.type) for e in events] == [*enumerate(kinds, 1)]
 
 
-@pytest.mark.parametrize("expect", [None, 1])
+@pytest.mark.parametrize("expect", [None, 2])
+@pytest.mark.parametrize("type", ["call_start", "request_opened", "request_resolved"])
 def test_a_packet_that_arrives_after_it_was_given_up_is_known_again(
-    url: str, wire: Wire, monkeypatch: pytest.MonkeyPatch, expect: int | None
+    url: str, wire: Wire, monkeypatch: pytest.MonkeyPatch, type: str, expect: int | None
 ) -> None:
     """The server commits it only after it was looked for: it is neither refused nor written again."""
     store = open_store(through(wire, url))
     assert isinstance(store, PostgresStore)
     store.append(note(1))
-    looked = store._writer._stands
-    answers = iter([False])
-    monkeypatch.setattr(
-        store._writer, "_stands", lambda *a: next(answers, None) is None and looked(*a)
-    )
-    wire.lose(0)
-    event = Event("call_start", "s", ts=2.0, data={"call": "c", "tool": "t"})
-    assert store.append(event, expect=expect) == 2
-    assert store.append(note(3)) == 3
-    assert [e.type for e in store.read("s")] == ["note", "call_start", "note"]
+    store.append(Event("request_opened", "s", data={"call": "c", "tier": "halt"}))
+    looked = store._writer._found
+    answers = iter([None])
+    monkeypatch.setattr(store._writer, "_found", lambda *a: next(answers, looked(*a)))
+    told = {"call": "c2", "tool": "t", "tier": "halt"}
+    answer = {"request": "R1", "resolution": "denied"}
+    event = Event(type, "s", ts=2.0, data=answer if type == "request_resolved" else told)
+    wire.lose(0 if expect or type == "call_start" else 1)  # the last number is asked for first
+    assert store.append(event, expect=expect) == 3
+    assert store.append(note(4)) == 4
+    assert [e.type for e in store.read("s")] == ["note", "request_opened", type, "note"]
+    named = {"call_start": "", "request_opened": "R2", "request_resolved": "R1"}[type]
+    assert event.text("request") == named
+    assert [r.request for r in store.requests()] == (["R1", "R2"] if named == "R2" else ["R1"])
+    store.close()
+
+
+def test_many_who_ask_at_once_each_have_a_name_of_their_own(url: str) -> None:
+    """And those that bring names from elsewhere: none is given twice, and what comes after is numbered on."""
+    named: list[str] = []
+
+    def ask(own: int) -> None:
+        store = open_store(url)
+        for n in range(12):
+            data = {"call": f"c{n}", "tier": "block"}
+            if n % 4 == 3:
+                data["request"] = f"R{own * 100_000 + n * 1_000}"
+            event = Event("request_opened", f"s{own}", data=data)
+            store.append(event)
+            named.append(event.text("request"))
+        store.close()
+
+    threads = [threading.Thread(target=ask, args=(own,)) for own in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(named) == len(set(named)) == 72
+    store = open_store(url)
+    assert sorted(r.request for r in store.requests()) == sorted(named)
+    last = Event("request_opened", "late", data={"call": "c", "tier": "block"})
+    store.append(last)
+    assert int(last.text("request")[1:]) > 611_000
     store.close()
 
 
@@ -354,3 +388,20 @@ def test_who_waits_hears_on_although_the_connection_was_ended(url: str) -> None:
     assert agent.changed(30, session="s")
     agent.close()
     human.close()
+
+
+def test_who_waits_in_a_session_hears_of_that_alone_and_of_nothing_after(url: str) -> None:
+    waits, says = open_store(url), open_store(url)
+    assert isinstance(waits, PostgresStore)
+    heard = "SELECT count(*) FROM pg_listening_channels()"
+    for session in ("s", "t" * 80, "é\0"):
+        waits.changed(0, session=session)
+        says.append(Event("resume", "other"))
+        assert not waits.changed(0.05, session=session)
+        says.append(Event("resume", session))
+        assert waits.changed(20, session=session)
+        assert waits._link.rows(heard)[0][0] == 1
+        waits.unwatch(session)
+        assert waits._link.rows(heard)[0][0] == 0
+    waits.close()
+    says.close()

@@ -84,6 +84,7 @@ class Waiting:
         self._turn = turn
         self._config = config
         self._wake: _Wake | None = None
+        self._waiters = 0
 
     # -- before the wait (in turn) ---------------------------------------------------------------
 
@@ -145,6 +146,18 @@ class Waiting:
 
     def wait(self, ticket: Ticket, cancelled: Callable[[], bool] = lambda: False) -> Answer:
         """Wait until *ticket* has its answer. Blocks; holds nothing meanwhile."""
+        with self._turn:
+            self._waiters += 1
+        try:
+            return self._waited(ticket, cancelled)
+        finally:
+            with self._turn:
+                self._waiters -= 1
+                store = self._journal.store
+                if self._wake is not None and not self._waiters and store is not None:
+                    store.unwatch(self._journal.session)
+
+    def _waited(self, ticket: Ticket, cancelled: Callable[[], bool]) -> Answer:
         while True:
             with self._turn:
                 answer = self._look(ticket)

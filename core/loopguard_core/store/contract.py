@@ -286,6 +286,9 @@ class Store:
         """
         raise NotImplementedError
 
+    def unwatch(self, session: str) -> None:
+        """Nobody waits for what is said to *session* any more: an engine need not hear of it. Never raises."""
+
     def beat(self, ts: float) -> None:
         """Say that a console of this process is attached."""
         raise NotImplementedError

@@ -37,7 +37,7 @@ _THERE = """
 SELECT e.call, e.type, e.seq FROM unnest(%s::text[]) AS c (call)
 CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
   WHERE e.session = %s AND e.born = %s AND e.call = c.call LIMIT 2) AS e"""
-_HEARD = "SELECT pg_notify('loopguard', left(s, 50)) FROM unnest(%s::text[]) AS s"
+_HEARD = "SELECT pg_notify(channel, '') FROM unnest(%s::text[]) AS c (channel)"
 
 
 def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | None) -> int:
@@ -53,8 +53,8 @@ def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | N
             for session, event, row in packed:
                 batch.add(session, event, row)
             batch.flush()
-            told = {session for session, event, _ in packed if event.type in TOLD}
-            link.rows(_HEARD, (list(told or {""}),))
+            told = {sql.channel(session) for session, event, _ in packed if event.type in TOLD}
+            link.rows(_HEARD, ([sql.CHANNEL, *told],))
             batch.complete = True
     except Lost:
         if not batch.stands():

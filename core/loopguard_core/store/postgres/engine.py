@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 from _thread import _local
+from contextlib import suppress
 from time import monotonic
 
 from loopguard_core.events import Event
 from loopguard_core.processes import alive, started
 from loopguard_core.store import records, rows
-from loopguard_core.store.contract import ATTACHED_SECONDS, Request, Session, Stale, Store
+from loopguard_core.store.contract import (
+    ATTACHED_SECONDS,
+    Request,
+    Session,
+    Stale,
+    Store,
+    StoreError,
+)
 from loopguard_core.store.postgres import statements as sql
 from loopguard_core.store.postgres.link import Link
 from loopguard_core.store.postgres.migrations import check
@@ -179,6 +187,10 @@ class PostgresStore(Store):
 
             wake = self._wakes.wake = Wake(self._link)
         return wake.wait(timeout, rows.narrow(session) if session else "")
+
+    def unwatch(self, session: str) -> None:
+        with suppress(StoreError):
+            self._link.unlisten(sql.channel(rows.narrow(session)))
 
     def beat(self, ts: float) -> None:
         pid = os.getpid()

@@ -31,8 +31,6 @@ READ = 5.0
 BULK = 60.0
 #: A connection takes as many questions and answers as this, where each may take a caller's patience.
 _ROUNDS = 4
-#: Sessions of which it is remembered how often they were spoken of.
-_TOLD = 5_000
 #: What the server is told: it gives up a statement that nobody waits for, and a client that fell asleep
 #: in a transaction.
 _SETTINGS = """
@@ -63,7 +61,7 @@ class Link:
         self.connections = 0
         self.closed = False
         self.told: dict[str, int] = {}
-        self.listening = False
+        self._channels: set[str] = set()
         self._opened = opened
         self._db: Connection | None = None
         self._cursor: psycopg.Cursor[Any] | None = None
@@ -155,10 +153,15 @@ class Link:
         return self._run(sql, values, seconds)
 
     def failure(self, error: psycopg.Error) -> StoreError:
-        """*error* as it is told; ``Lost`` where the connection is gone, ``Denied`` where it is not allowed."""
+        """*error* as it is told.
+
+        ``Lost`` where the connection is gone, ``Denied`` where it is not allowed, ``Clash`` where a key is taken.
+        """
         said = failed(self.place, error)
         if isinstance(error, (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction)):
             return Denied(str(said))
+        if isinstance(error, errors.UniqueViolation):
+            return Clash(str(said))
         return Lost(str(said)) if lost(error) else said
 
     def _run(
@@ -230,7 +233,7 @@ class Link:
             raise failed(self.place, error) from None  # away, and not lost on the way
         self._pid = os.getpid()
         self.connections += 1
-        db.add_notify_handler(lambda notify: self._heard(notify.payload))
+        db.add_notify_handler(lambda notify: self._heard(notify.channel))
         self._cursor = (
             db.cursor()
         )  # one for all statements: making one costs as much as packing a row
@@ -241,8 +244,8 @@ class Link:
         if self.read_only:  # else as the server has it
             settings += "; SET default_transaction_read_only = on"
         db.execute(settings.encode(), prepare=False)
-        if self.listening:
-            db.execute(b"LISTEN loopguard")
+        for channel in self._channels:
+            db.execute(f"LISTEN {channel}".encode(), prepare=False)
         if not self._opening:
             self._opening = True
             try:
@@ -257,12 +260,10 @@ class Link:
                 self.generation += 1
         return db
 
-    def _heard(self, payload: str) -> None:
-        """Count what was told of a session; the empty name counts all."""
-        if len(self.told) > _TOLD:
-            self.told = {"": self.told[""]}
-        for name in ("", payload) if payload else ("",):
-            self.told[name] = self.told.get(name, 0) + 1
+    def _heard(self, channel: str) -> None:
+        """Count what was told on *channel*."""
+        if channel in self._channels:
+            self.told[channel] = self.told.get(channel, 0) + 1
 
     def open(self) -> None:
         """Connect now. Raises ``StoreError``."""
@@ -272,14 +273,30 @@ class Link:
             except psycopg.Error as error:
                 raise failed(self.place, error) from None
 
-    def listen(self) -> None:
-        """Hear of what others write; also on a new connection, where the last one was lost."""
+    def listen(self, channel: str) -> None:
+        """Hear of what others tell on *channel*; also on a new connection, where the last one was lost."""
         with self.lock:
-            if not self.listening:
-                self.write("LISTEN loopguard")
-                self.listening = True
+            if channel not in self._channels:
+                self._run_plain(f"LISTEN {channel}")
+                self._channels.add(channel)
             elif self.socket() < 0:
                 self.open()
+
+    def unlisten(self, channel: str) -> None:
+        """Hear no more of it. Raises ``StoreError``."""
+        with self.lock:
+            if channel in self._channels:
+                self._channels.discard(channel)
+                self.told.pop(channel, None)
+                if self.socket() >= 0:
+                    self._run_plain(f"UNLISTEN {channel}")
+
+    def _run_plain(self, sql: str) -> None:
+        """Run what is said once and need not be prepared."""
+        try:
+            self._fresh(WRITE).execute(sql.encode(), prepare=False)
+        except psycopg.Error as error:
+            raise self.failure(error) from None
 
     def hear(self) -> None:
         """Take in what the server has told meanwhile."""
@@ -290,7 +307,7 @@ class Link:
             try:
                 db.pgconn.consume_input()
                 while notify := db.pgconn.notifies():
-                    self._heard(notify.extra.decode("utf-8", "replace"))
+                    self._heard(notify.relname.decode("utf-8", "replace"))
             except psycopg.Error:
                 db.close()
 
@@ -315,6 +332,10 @@ class Link:
 
 class Lost(StoreError):
     """The connection broke while something was written: it may or may not stand in the store."""
+
+
+class Clash(StoreError):
+    """Somebody else took a key of what was to be written at this very moment: nothing was written."""
 
 
 class _Transaction:

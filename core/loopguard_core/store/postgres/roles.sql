@@ -23,18 +23,20 @@ END $body$;
 GRANT USAGE ON SCHEMA loopguard TO loopguard_agent, loopguard_viewer, loopguard_decider;
 REVOKE ALL ON ALL TABLES IN SCHEMA loopguard FROM PUBLIC, loopguard_agent, loopguard_viewer, loopguard_decider;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA loopguard FROM PUBLIC, loopguard_agent, loopguard_viewer, loopguard_decider;
+REVOKE ALL ON FUNCTION loopguard.next_request(bigint)
+  FROM PUBLIC, loopguard_agent, loopguard_viewer, loopguard_decider;
 
 -- Everybody: which version this is, who looks on, how far each machine is behind, where the log has got to.
 GRANT SELECT ON loopguard.meta, loopguard.session, loopguard.event, loopguard.payload, loopguard.request,
-  loopguard.console, loopguard.machine, loopguard.event_at
+  loopguard.console, loopguard.machine, loopguard.event_at, loopguard.request_n
   TO loopguard_agent, loopguard_viewer, loopguard_decider;
 
 -- Those who write. No row of the log is ever changed or removed by them.
 GRANT USAGE ON SEQUENCE loopguard.event_at TO loopguard_agent, loopguard_decider;
 GRANT INSERT (session, born) ON loopguard.session TO loopguard_agent, loopguard_decider;
 GRANT INSERT ON loopguard.event, loopguard.payload TO loopguard_agent, loopguard_decider;
-GRANT SELECT, UPDATE (n) ON loopguard.counter TO loopguard_agent, loopguard_decider;
-GRANT INSERT (request, n, session) ON loopguard.request TO loopguard_agent, loopguard_decider;
+GRANT INSERT (request, n, session, call, opened) ON loopguard.request TO loopguard_agent, loopguard_decider;
+GRANT EXECUTE ON FUNCTION loopguard.next_request(bigint) TO loopguard_agent, loopguard_decider;
 GRANT UPDATE (session, call, opened, resolved, resolved_in, delivered, delivered_in)
   ON loopguard.request TO loopguard_agent, loopguard_decider;
 GRANT INSERT, UPDATE ON loopguard.machine TO loopguard_agent, loopguard_decider;
@@ -96,12 +98,12 @@ CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
         'gap', 'note')
     END);
 
--- The number of a new request is the counter's, and no name is taken that the counter has yet to give.
+-- The number of a new request is one that was drawn, and no name is taken that has yet to be given.
 CREATE POLICY agents_write ON loopguard.request FOR INSERT TO loopguard_agent
   WITH CHECK (
     EXISTS (SELECT 1 FROM loopguard.session AS s
       WHERE s.session = request.session AND s.owner = current_user)
-    AND n = (SELECT c.n FROM loopguard.counter AS c WHERE c.name = 'request')
+    AND n <= (SELECT last_value FROM loopguard.request_n)
     AND CASE WHEN request ~ '^R[0-9]+$' THEN substr(request, 2)::numeric <= n ELSE true END);
 CREATE POLICY agents_answer ON loopguard.request FOR UPDATE TO loopguard_agent
   USING (EXISTS (SELECT 1 FROM loopguard.session AS s

@@ -270,12 +270,43 @@ CREATE TRIGGER check_counter BEFORE UPDATE ON loopguard.counter
 FOR EACH ROW EXECUTE FUNCTION loopguard.check_counter();
 """
 
+# A counter in a row is held until its transaction ends, so that all who ask at once stand in line for it; a
+# sequence is not. A name that was given elsewhere is passed by for good; where two who bring such names are
+# so close that a number is drawn twice, the keys of ``request`` let only one have it. The request is opened by
+# the statement that writes its event, so it is looked at as one that is changed.
+_UNHURRIED = f"""
+CREATE SEQUENCE loopguard.request_n;
+SELECT setval('loopguard.request_n', greatest(n, 1), n > 0) FROM loopguard.counter;
+DROP TABLE loopguard.counter CASCADE;
+DROP FUNCTION loopguard.check_counter();
+
+CREATE FUNCTION loopguard.next_request(given bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  drawn bigint := nextval('loopguard.request_n');
+BEGIN
+  IF drawn < given AND given < {10**10} THEN
+    PERFORM pg_advisory_xact_lock({0x4C704764}, 1);
+    IF (SELECT last_value FROM loopguard.request_n) < given THEN
+      RETURN setval('loopguard.request_n', given);
+    END IF;
+    drawn := nextval('loopguard.request_n');
+  END IF;
+  RETURN drawn;
+END $body$;
+
+CREATE CONSTRAINT TRIGGER check_new_request AFTER INSERT ON loopguard.request
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.opened IS NOT NULL)
+EXECUTE FUNCTION loopguard.check_request();
+"""
+
 #: The steps in order; a store's version is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS),
     ("how far each machine is behind", _MACHINES),
     ("whose a session is, and what a request may point to", _OWNERS),
     ("what no search path changes, and what a request stays about", _FIRM),
+    ("numbers of requests that nobody waits for", _UNHURRIED),
 )
 #: The schema that this version writes.
 VERSION = len(STEPS)

@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
+from loopguard_core.hashing import blake2b
 from loopguard_core.store.postgres.schema import WAITING
 from loopguard_core.store.rows import REQUEST_COLUMNS
 from loopguard_core.store.schema import CHANGE, STANDING, START, TURN
 
 # -- writing ---------------------------------------------------------------------------------------
 
-COLUMNS = """session, seq, born, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
-  bytes, data, payload, large"""
+NAMES = (
+    *("session", "seq", "born", "ts", "type", "call", "request", "tool"),
+    *("tier", "calls", "worst", "level", "mark", "ended", "bytes"),
+    *("data", "payload", "large"),
+)
+COLUMNS = ", ".join(NAMES)
 TYPES = (
     *("text", "bigint", "integer", "double precision", "text", "text", "text", "text"),
     *("smallint", "bigint", "smallint", "smallint", "smallint", "boolean", "bigint"),
     *("text", "text", "bytea"),
 )
+#: What all who look on listen to.
+CHANNEL = "loopguard"
 _VALUES = ", ".join(f"%s::{kind}" for kind in TYPES)
+
+
+def channel(session: str) -> str:
+    """What is listened to by who waits in *session*."""
+    return f"{CHANNEL}_{blake2b(session.encode(), digest_size=12).hexdigest()}"
+
+
+_KEPT = """kept AS (INSERT INTO loopguard.payload (session, digest, born, text)
+  VALUES (%s::text, %s::bytea, %s::integer, %s::text) ON CONFLICT DO NOTHING), """
+
+
+def _before(table: str = "event", number: str = " AND seq = %s::bigint") -> str:
+    """Whether the row before still stands, or for a first row the session. Parameters: session, ``born``, number."""
+    return f"""EXISTS (SELECT 1 FROM loopguard.{table}
+  WHERE session = %s::text AND born = %s::integer{number})"""
+
+
+def _told(written: str) -> str:
+    """*written*, and that all who look on hear of it, and who waits in the session. Parameter: its channel."""
+    return f"""{written} RETURNING session, request)
+SELECT request, pg_notify('{CHANNEL}', ''), pg_notify(%s::text, '') FROM written"""
 
 
 def _insert(first: bool, large: bool, told: bool) -> str:
     """The statement that appends one row; it writes none where the place is taken or the row before is gone.
 
-    Parameters: the columns; the session and its ``born`` and, unless *first*, the number of the row before.
-    With *large*, before them all: session, digest, ``born`` and text of the payload. *told*: listeners hear.
+    Parameters: with *large* the session, digest, ``born`` and text of the payload; the columns; what
+    ``_before`` takes, unless *first* without the number; where it is *told*, what ``_told`` takes.
     """
-    row, before = ("session", "") if first else ("event", " AND seq = %s::bigint")
+    before = _before("session", "") if first else _before()
     insert = f"""INSERT INTO loopguard.event ({COLUMNS})
-SELECT {_VALUES}
-WHERE EXISTS (SELECT 1 FROM loopguard.{row}
-  WHERE session = %s::text AND born = %s::integer{before})
-ON CONFLICT DO NOTHING"""
-    payload = """kept AS (INSERT INTO loopguard.payload (session, digest, born, text)
-  VALUES (%s::text, %s::bytea, %s::integer, %s::text) ON CONFLICT DO NOTHING)"""
+SELECT {_VALUES} WHERE {before} ON CONFLICT DO NOTHING"""
+    kept = _KEPT if large else ""
     if told:
-        kept = f"{payload}, " if large else ""
-        return f"""WITH {kept}written AS ({insert} RETURNING session)
-SELECT pg_notify('loopguard', left(session, 50)) FROM written"""
-    return f"WITH {payload} {insert}" if large else insert
+        return _told(f"WITH {kept}written AS ({insert}")
+    return f"WITH {kept.rstrip(', ')} {insert}" if large else insert
 
 
 #: By: is it the first row, is the payload kept apart, do listeners hear of it.
@@ -46,6 +68,43 @@ INSERT = {
     for large in (False, True)
     for told in (False, True)
 }
+
+
+def _ask(large: bool) -> str:
+    """The statement that opens a request: it is given its number and name, and its event is written.
+
+    Nothing is written where the row before is gone; where somebody else took a place, it fails. Parameters: those
+    of ``_insert``, with session, call and number of the event, and what ``_before`` takes, before the columns.
+    """
+    values = ", ".join(
+        "asked.request" if name == "request" else f"%s::{kind}"
+        for name, kind in zip(NAMES, TYPES, strict=True)
+    )
+    return _told(f"""WITH {_KEPT if large else ""}asked AS (
+  INSERT INTO loopguard.request (request, n, session, call, opened)
+  SELECT 'R' || n, n, %s::text, %s::text, %s::bigint
+  FROM (SELECT loopguard.next_request(0) AS n WHERE {_before()} OFFSET 0) AS numbered
+  RETURNING request),
+written AS (INSERT INTO loopguard.event ({COLUMNS}) SELECT {values} FROM asked""")
+
+
+def _answer(kind: str, large: bool) -> str:
+    """The same for what a request gets once after that; nothing is written where it has it, or is unknown.
+
+    Parameters: those of ``_insert``, with number of the event, session and request, and what ``_before``
+    takes, before the columns.
+    """
+    column = REQUEST_COLUMNS[kind]
+    return _told(f"""WITH {_KEPT if large else ""}claimed AS (
+  UPDATE loopguard.request SET {column} = %s::bigint, {column}_in = %s::text
+  WHERE request = %s::text AND {column} IS NULL AND {_before()} RETURNING request),
+written AS (INSERT INTO loopguard.event ({COLUMNS}) SELECT {_VALUES} FROM claimed""")
+
+
+_ANSWERS = [kind for kind in REQUEST_COLUMNS if kind != "request_opened"]
+#: By type, and: is the payload kept apart. In the columns of a new request ``request`` is left out.
+ASK = {large: _ask(large) for large in (False, True)}
+ANSWER = {(kind, large): _answer(kind, large) for kind in _ANSWERS for large in (False, True)}
 
 # session
 LATEST = """LEFT JOIN LATERAL (SELECT * FROM loopguard.event AS e
@@ -81,8 +140,8 @@ WHERE session = %s AND born = %s AND seq = %s"""
 # request
 CLAIM = """
 SELECT opened, resolved, delivered, granted FROM loopguard.request WHERE request = %s FOR UPDATE"""
-# at least
-COUNT = "UPDATE loopguard.counter SET n = greatest(n + 1, %s) WHERE name = 'request' RETURNING n"
+# a number that was given elsewhere
+COUNT = "SELECT loopguard.next_request(%s)"
 # request, n, session
 NEW_REQUEST = """
 INSERT INTO loopguard.request (request, n, session) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"""
@@ -92,7 +151,7 @@ OPEN = "UPDATE loopguard.request SET session = %s, call = %s, opened = %s WHERE 
 FILL = {
     kind: f"UPDATE loopguard.request SET {column} = %s, {column}_in = %s WHERE request = %s"
     for kind, column in REQUEST_COLUMNS.items()
-    if kind != "request_opened"
+    if kind in _ANSWERS
 }
 
 _PAYLOAD = """coalesce({0}.payload, (SELECT p.text FROM loopguard.payload AS p

@@ -1,7 +1,8 @@
 """Waiting for what others commit: the server tells of what somebody waits for, a slow look finds the rest.
 
 NOTIFY makes commits queue behind each other, so it goes out with a human's word, with requests, and with the
-beginning and end of sessions; not with every call. For those a number that every append draws is looked at.
+beginning and end of sessions; not with every call. Who waits in one session listens to what is told of that
+alone: a hundred that wait would else wake each other. For calls a number that every append draws is looked at.
 It is drawn before the append is committed, so after a move is told, one more is told a moment later.
 """
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 #: Seconds between two looks; and where only what is told counts, between two looks at what was told.
 POLL = 0.1
 QUIET = 0.25
-#: Characters of a session's name that are told.
-_TOLD = 50
 
 
 class Wake:
@@ -45,7 +44,7 @@ class Wake:
         until = monotonic() + timeout
         if self._pid != os.getpid():
             self._pid, self._seen = os.getpid(), -1
-        told = session[:_TOLD]
+        told = sql.channel(session) if session else sql.CHANNEL
         while True:
             try:
                 if self._spoken_of(told) | (not session and self._moved()):
@@ -58,9 +57,9 @@ class Wake:
             self._hinted(min(left, QUIET if session else POLL), told)
 
     def _spoken_of(self, told: str) -> bool:
-        """Whether the server has told something, or the connection is another one, since the last time."""
+        """Whether the server has told something on the channel *told*, or the connection is another one, since."""
         link = self._link
-        link.listen()
+        link.listen(told)
         link.hear()
         now = link.told.get(told, 0), link.connections
         before = self._heard.get(told)

@@ -13,11 +13,12 @@ from time import monotonic, sleep
 from loopguard_core.store import rows
 from loopguard_core.store.contract import STANDING, Stale, StoreError, Taken
 from loopguard_core.store.postgres import statements as sql
-from loopguard_core.store.postgres.link import WRITE, Lost
+from loopguard_core.store.postgres.link import WRITE, Clash, Lost
 from loopguard_core.store.postgres.tail import Tail, find_or_make
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from loopguard_core.events import Event
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 #: Types of which who waits or looks on hears at once; of others a slow look tells.
 TOLD = frozenset({*STANDING, *rows.OF_REQUEST, "reset", "session_end"})
 _TAILS = 64
+#: Where the request stands in what ``statements.WRITTEN`` gives.
+_REQUEST = 3
 _PAUSE = 0.004
 
 
@@ -45,17 +48,31 @@ class Writer:
 
     def append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
         """The number of the new row. Raises ``Stale``, ``Taken``, ``StoreError``."""
+        return self._until_free(self._append, session, expect, event, row)
+
+    def append_once(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        """The same for an entry that exists once a request; a request without a name is given one."""
+        return self._until_free(self._append_once, session, expect, event, row)
+
+    def _until_free(
+        self,
+        attempt: Callable[[str, int | None, Event, Row], int],
+        session: str,
+        expect: int | None,
+        event: Event,
+        row: Row,
+    ) -> int:
         until = monotonic() + WRITE
         self._doubt = None
         while True:
             try:
-                return self._append(session, expect, event, row)
+                return attempt(session, expect, event, row)
             except (Stale, Taken):
-                if seq := self._arrived():
+                if seq := self._arrived(row):
                     return seq
                 raise
             except (Collision, Lost) as error:
-                if seq := self._arrived():
+                if seq := self._arrived(row):
                     return seq
                 if monotonic() > until:
                     raise (error if isinstance(error, Lost) else self._crowded(session)) from None
@@ -76,19 +93,22 @@ class Writer:
     def put(self, tail: Tail, event: Event, row: Row) -> bool:
         """Insert the row after *tail*, which moves on to it. False where nothing was written."""
         before = tail.seq
-        large = row.digest is not None and row.digest not in tail.known
+        large = self._is_large(tail, row)
         columns = tail.next(self._link, event, row)
         place: tuple[Any, ...] = (tail.session, tail.born)
-        values = (*columns, *place, *((before,) if before else ()))
-        if large:
-            values = (tail.session, row.digest, tail.born, row.payload, *values)
-        statement = sql.INSERT[not before, large, event.type in TOLD]
+        told = event.type in TOLD
+        values = (
+            *(self._payload(tail, row) if large else ()),
+            *(*columns, *place, *((before,) if before else ())),
+            *((sql.channel(tail.session),) if told else ()),
+        )
+        statement = sql.INSERT[not before, large, told]
         try:
             written = self._link.write(statement, values) > 0
         except Lost:
             if self._link.in_transaction:
                 raise
-            written = self._stands(tail, columns)
+            written = self._found(tail, columns) is not None
             if not written:
                 self._doubt = (tail, columns)
                 raise Collision from None
@@ -96,16 +116,28 @@ class Writer:
             tail.keep(row.digest)
         return written
 
-    def _stands(self, tail: Tail, columns: tuple[Any, ...]) -> bool:
-        """Whether a row of which no answer came stands in the store. Raises ``StoreError`` where it is away."""
-        found = self._link.rows(sql.WRITTEN, (tail.session, tail.born, columns[1]))
-        ours = (columns[4], columns[3], columns[5], columns[6], *columns[15:])
-        return bool(found) and tuple(found[0]) == ours
+    def _is_large(self, tail: Tail, row: Row) -> bool:
+        return row.digest is not None and row.digest not in tail.known
 
-    def _arrived(self) -> int:
+    def _payload(self, tail: Tail, row: Row) -> tuple[Any, ...]:
+        return tail.session, row.digest, tail.born, row.payload
+
+    def _found(self, tail: Tail, columns: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """A row of which no answer came, as it stands in the store. Raises ``StoreError`` where that is away."""
+        found = self._link.rows(sql.WRITTEN, (tail.session, tail.born, columns[1]))
+        ours = (columns[4], columns[3], columns[5], *columns[15:])
+        if not found or tuple(v for at, v in enumerate(found[0]) if at != _REQUEST) != ours:
+            return None
+        return found[0] if found[0][_REQUEST] == columns[6] or columns[6] is None else None
+
+    def _arrived(self, row: Row) -> int:
         """The number of a row that was given up as lost and has come through all the same; 0 without one."""
-        if self._doubt is None or not self._stands(*self._doubt):
+        if self._doubt is None:
             return 0
+        found = self._found(*self._doubt)
+        if found is None:
+            return 0
+        row.request = found[_REQUEST]
         return int(self._doubt[1][1])
 
     def _refused(self, session: str, expect: int | None, kind: str, row: Row) -> None:
@@ -120,25 +152,63 @@ class Writer:
                 raise Taken(int(found[0][0]))
         raise Collision
 
-    def append_once(self, session: str, expect: int | None, event: Event, row: Row) -> int:
-        """The same for an entry that exists once a request; a request without a name is given one."""
-        until = monotonic() + WRITE
-        link, named = self._link, row.request
-        while True:
+    def _append_once(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        """In one statement what an agent and a person do all day; what is rarer, step by step."""
+        tail = self._own(session)
+        if tail is None or expect is None or expect != tail.seq:
+            tail = find_or_make(self._link, session)
+            if expect is not None and expect != tail.seq:
+                self.keep(tail)
+                raise Stale
+        new = event.type == "request_opened"
+        if not (tail.seq and new is (row.request is None) and self._enter(tail, event, row)):
+            tail = self._in_steps(session, expect, event, row)
+        self.keep(tail)
+        return tail.seq
+
+    def _enter(self, tail: Tail, event: Event, row: Row) -> bool:
+        """Write the entry after *tail*. False where nothing was written. Raises ``Collision``."""
+        before, large = tail.seq, self._is_large(tail, row)
+        columns = tail.next(self._link, event, row)
+        payload = self._payload(tail, row) if large else ()
+        place = (tail.session, tail.born, before)
+        if event.type == "request_opened":
+            claim: tuple[Any, ...] = (tail.session, rows.narrow(event.text("call")), tail.seq)
+            statement, given = sql.ASK[large], (*columns[:6], *columns[7:])
+        else:
+            claim = (tail.seq, tail.session, row.request)
+            statement, given = sql.ANSWER[event.type, large], columns
+        values = (*payload, *claim, *place, *given, sql.channel(tail.session))
+        try:
+            written = self._link.returning(statement, values)
+        except Clash:
+            raise Collision from None
+        except Lost:
+            found = self._found(tail, columns)
+            if found is None:
+                self._doubt = (tail, columns)
+                raise Collision from None
+            written = [(found[_REQUEST],)]
+        if written:
+            row.request = written[0][0]
+            if row.digest is not None:
+                tail.keep(row.digest)
+        return bool(written)
+
+    def _in_steps(self, session: str, expect: int | None, event: Event, row: Row) -> Tail:
+        named, tail = row.request, None
+        try:
+            with self._link.transaction():
+                tail = self.once(session, expect, event, row)
+        except Lost:
+            if tail is not None and self._holds(tail, event, row):
+                return tail
             row.request = named
-            tail: list[Tail] = []
-            try:
-                with link.transaction():
-                    tail.append(self.once(session, expect, event, row))
-            except (Collision, Lost) as error:
-                if isinstance(error, Lost) and tail and self._holds(tail[0], event, row):
-                    return tail[0].seq
-                if monotonic() > until:
-                    raise (error if isinstance(error, Lost) else self._crowded(session)) from None
-                sleep(random() * _PAUSE)
-            else:
-                self.keep(tail[0])
-                return tail[0].seq
+            raise
+        except Collision:
+            row.request = named
+            raise
+        return tail
 
     def once(self, session: str, expect: int | None, event: Event, row: Row) -> Tail:
         """The one attempt, in the transaction that is open. Raises ``Collision`` beside the others."""
