@@ -108,16 +108,25 @@ class StoreWriter:
         self._writing: Future[None] | None = None
 
     def add_all(self, events: Iterable[Event]) -> Imported:
-        """Add all *events* and flush. The next batch is read while one is written."""
-        with ThreadPoolExecutor(1, "import") as worker:
-            self._worker = worker
-            try:
-                for event in events:
-                    self.add(event)
-                self.flush()
-            finally:
-                self._worker = None
+        """Add all *events* and flush. Where another process writes, the next batch is read meanwhile.
+
+        A file is written in this thread: two that take turns at Python's lock cost more than they save.
+        """
+        if self._store.remote:
+            with ThreadPoolExecutor(1, "import") as worker:
+                self._worker = worker
+                try:
+                    self._add_each(events)
+                finally:
+                    self._worker = None
+        else:
+            self._add_each(events)
         return self.result
+
+    def _add_each(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.add(event)
+        self.flush()
 
     def add(self, event: Event) -> None:
         """Add one event, unless the store has it or its session was refused."""

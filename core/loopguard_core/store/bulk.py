@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from loopguard_core.store.rows import Row
     from loopguard_core.store.tails import Tail
 
-_EVENT = f"INSERT INTO event ({tails.COLUMNS}) VALUES "
-_EVENT_ROW = f"({', '.join('?' * 15)}, (SELECT id FROM payload WHERE digest = ?))"
-_PAYLOAD = "INSERT OR IGNORE INTO payload (digest, text) VALUES "
-_PAYLOAD_ROW = "(?, ?)"
-#: Rows of one statement. Each runs without Python's lock, so another thread can read on meanwhile.
-_ROWS = 50
+_PAYLOAD = "INSERT OR IGNORE INTO payload (digest, text) VALUES (?, ?)"
+# What a row may lack is given as an empty string: for each None, Python's driver looks for a converter,
+# which for the five of a row costs half of what inserting it does.
+_EVENT = """
+INSERT INTO event (id, sid, ts, type, calls, worst, level, ended, tier, mark, call, tool, data, payload, large)
+VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''), nullif(?, ''),
+  nullif(?, ''), nullif(?, ''), (SELECT id FROM payload WHERE digest = ?))"""
 
 
 @cache
@@ -55,25 +56,39 @@ def insert(link: Link, events: Iterable[tuple[Event, Row]]) -> None:
     Raises ``sqlite3.IntegrityError`` where an entry that exists once is there already.
     """
     known: dict[str, Tail] = {}
-    inserts: list[Any] = []
-    payloads: list[Any] = []
+    inserts: list[tuple[Any, ...]] = []
+    payloads: list[tuple[Any, ...]] = []
     for event, row in events:
         session = event.session
         tail = known.get(session)
         if tail is None:
             tail = known[session] = _tail(link, rows.column(session))
-        inserts += tail.next(link, event, row)
+        tier, mark = tail.step_to(link, event, row)
+        inline: str | None = row.payload
         if row.digest is not None:
-            payloads += (row.digest, row.payload)
-    _write(link, _PAYLOAD, _PAYLOAD_ROW, payloads, 2)
-    _write(link, _EVENT, _EVENT_ROW, inserts, 16)
-
-
-def _write(link: Link, head: str, row: str, values: list[Any], width: int) -> None:
-    """Insert rows of *width* values each."""
-    for at in range(0, len(values), width * _ROWS):
-        part = values[at : at + width * _ROWS]
-        link.write(head + ", ".join([row] * (len(part) // width)), part)
+            payloads.append((row.digest, row.payload))
+            inline = None
+        inserts.append(
+            (
+                tail.key,
+                tail.sid,
+                "" if event.ts is None else event.ts,
+                tails.kind_of(event),
+                tail.calls,
+                tail.worst,
+                tail.level,
+                tail.ended,
+                "" if tier is None else tier,
+                mark or "",
+                row.call or "",
+                row.tool or "",
+                row.data or "",
+                inline or "",
+                row.digest or "",
+            )
+        )
+    link.write_many(_PAYLOAD, payloads)
+    link.write_many(_EVENT, inserts)
 
 
 def _tail(link: Link, session: str) -> Tail:

@@ -112,6 +112,18 @@ class Link:
             cursor = self._write(sql, parameters)
             return cursor.lastrowid or 0 if cursor.rowcount else 0
 
+    def write_many(self, sql: str, rows: Sequence[Parameters]) -> None:
+        """Run one writing statement for each of *rows*, in the transaction that is open. Raises as ``write``."""
+        with self.lock:
+            db = self._db
+            assert db is not None
+            try:
+                db.executemany(sql, rows)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                raise self._failed(error) from None
+
     def insert(self, sql: str, parameters: Parameters) -> int:
         """``write`` for the one statement that an agent runs all the time, with no step too many."""
         now = perf_counter_ns()

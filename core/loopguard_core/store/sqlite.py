@@ -22,7 +22,7 @@ from loopguard_core.store.link import WAL_BOUND, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from loopguard_core.redact import Redactor
@@ -78,31 +78,10 @@ class SqliteStore(Store):
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
-        return self._write_all(events, self._pack_all(events), expect)
-
-    def prepare(self, events: Sequence[Event]) -> Callable[[], int]:
-        packed = self._pack_all(events)
-        return lambda: self._write_all(events, packed, None)
-
-    def _pack_all(self, events: Sequence[Event]) -> list[tuple[Event, rows.Row]]:
-        """The rows of *events*; none where they have to be appended one by one."""
-        from loopguard_core.store.bulk import encoder  # never on an agent's path
-
-        if self._has_secret_tool or any(e.type in rows.OF_REQUEST or not e.session for e in events):
-            return []
-        encode = encoder()
-        return [(e, rows.pack(e, self._redactor, self._limit, encode=encode)) for e in events]
-
-    def _write_all(
-        self,
-        events: Sequence[Event],
-        packed: list[tuple[Event, rows.Row]],
-        expect: int | None,
-    ) -> int:
-        from loopguard_core.store import bulk
-
         link = self._link
-        if packed:
+        if packed := self._pack_all(events):
+            from loopguard_core.store import bulk
+
             try:
                 with link.transaction():
                     if expect is not None and expect != self.last(events[0].session):
@@ -123,6 +102,15 @@ class SqliteStore(Store):
                     continue
                 appended += 1
         return appended
+
+    def _pack_all(self, events: Sequence[Event]) -> list[tuple[Event, rows.Row]]:
+        """The rows of *events*; none where they have to be appended one by one."""
+        from loopguard_core.store.bulk import encoder  # never on an agent's path
+
+        if self._has_secret_tool or any(e.type in rows.OF_REQUEST or not e.session for e in events):
+            return []
+        encode = encoder()
+        return [(e, rows.pack(e, self._redactor, self._limit, encode=encode)) for e in events]
 
     def _insert(self, session: str, expect: int | None, event: Event, row: rows.Row) -> int:
         """Insert one event; its key."""

@@ -40,21 +40,24 @@ class Tail(Running):
         self.sid = sid
         self.key = key or sid << schema.SHIFT
 
-    def next(self, link: Link, event: Event, row: Row) -> tuple[Any, ...]:
-        """The columns of the next row, in the order of ``COLUMNS``; the tail moves on to it."""
-        kind = event.type
+    def step_to(self, link: Link, event: Event, row: Row) -> tuple[int | None, int | None]:
+        """Move on to the next row; its ``tier`` and ``mark``."""
 
         def started(call: str | None) -> int:
             found = link.rows(_TIER, (self.sid, call))
             return int(found[0][0] or 0) if found else 0
 
-        tier, mark = self.step(kind, row, started)
         self.key += 1
+        return self.step(event.type, row, started)
+
+    def next(self, link: Link, event: Event, row: Row) -> tuple[Any, ...]:
+        """The columns of the next row, in the order of ``COLUMNS``; the tail moves on to it."""
+        tier, mark = self.step_to(link, event, row)
         return (
             self.key,
             self.sid,
             event.ts,
-            kind if kind in TYPES else rows.column(kind),
+            kind_of(event),
             row.call,
             row.request,
             row.tool,
@@ -68,6 +71,12 @@ class Tail(Running):
             row.payload if row.digest is None else None,
             row.digest,
         )
+
+
+def kind_of(event: Event) -> str:
+    """The type of *event* as a column can hold it."""
+    kind = event.type
+    return kind if kind in TYPES else rows.column(kind)
 
 
 #: The columns of a row; the last is given as a digest.

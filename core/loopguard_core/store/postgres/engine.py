@@ -41,6 +41,8 @@ _TIDY = 3600.0
 class PostgresStore(Store):
     """The store in one PostgreSQL database. Safe to share between threads; survives a fork."""
 
+    remote = True
+
     def __init__(
         self,
         place: str,
