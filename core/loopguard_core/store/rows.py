@@ -187,7 +187,7 @@ def pack(
         row, rest, heavy, redactor, limit, never=never, encode=encode
     )
     if rest or hidden:
-        text = clean = to_json(rest)
+        text = clean = encode(rest)
         if redactor is not None and not harmless.issuperset(rest):
             clean = redactor(text)
         if hidden or clean is not text:
