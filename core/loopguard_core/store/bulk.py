@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from loopguard_core.store import rows, tails
+from loopguard_core.store import filing, rows, tails
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def insert(link: Link, events: Iterable[tuple[Event, Row]]) -> None:
         )
     link.write_many(_PAYLOAD, payloads)
     link.write_many(_EVENT, inserts)
+    for tail in known.values():
+        filing.complete(link, tail.key)
 
 
 def _tail(link: Link, session: str) -> Tail:

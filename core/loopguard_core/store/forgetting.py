@@ -37,6 +37,7 @@ def forget(link: Link, session: str) -> int:
             gone += count
             if count < _AT_ONCE:
                 link.write("DELETE FROM request WHERE sid = ?", (sid,))
+                link.write("DELETE FROM called WHERE sid = ?", (sid,))
                 link.write("DELETE FROM session WHERE id = ?", (sid,))
                 return gone
 

@@ -320,6 +320,27 @@ class Link:
             except (sqlite3.Error, OSError, StoreError):
                 pass  # somebody is in the way: later
 
+    def quietly(self, statements: Sequence[str], parameters: Parameters) -> bool:
+        """Run *statements*, each with *parameters*, in a transaction of their own; False where that cannot be done.
+
+        Not in a file that took the place of another: whoever writes next has to be told of that first.
+        """
+        with self.lock:
+            try:
+                self._fresh()
+                db = self._db
+                if db is None or db.in_transaction or self._written != self.generation:
+                    return False
+                self._run("BEGIN IMMEDIATE", ())
+                for statement in statements:
+                    db.execute(statement, parameters)
+                db.execute("COMMIT")
+            except (sqlite3.Error, StoreError):
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                return False
+            return True
+
     # -- letting go ------------------------------------------------------------------------------
 
     def _drop(self) -> None:

@@ -10,6 +10,7 @@ from loopguard_core.store.schema import (
     MASK,
     VERSION,
     WAITING,
+    key_of,
     version_of,
 )
 
@@ -81,12 +82,15 @@ _SHORT = 160
 _ARGS = f"json_extract({_PAYLOAD.format('c')}, '$.args')"
 _RESULT = f"json_extract({_PAYLOAD.format('e')}, '$.result')"
 _CUT = f"CASE WHEN length({{0}}) > {_SHORT} THEN substr({{0}}, 1, {_SHORT}) || '…' ELSE {{0}} END"
-_CALLS = """
-FROM event AS c JOIN session AS s ON s.id = c.sid
-LEFT JOIN event AS e ON e.sid = c.sid AND e.call = c.call AND e.type = 'call_end'
-WHERE c.type = 'call_start';"""
 
-_VIEWS = f"""
+
+def _calls_views(start: str, end: str) -> str:
+    """The views that pair a call's start with its end, by what joins them."""
+    calls = f"""
+FROM event AS c JOIN session AS s ON s.id = c.sid
+LEFT JOIN event AS e ON {end}
+WHERE c.type = 'call_start';"""
+    return f"""
 CREATE VIEW calls AS
 SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.tool AS tool,
   {_CUT.format(_ARGS)} AS args,
@@ -96,12 +100,34 @@ SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.t
   coalesce(json_extract(e.data, '$.verdict.reason'), json_extract(c.data, '$.verdict.reason')) AS reason,
   json_extract(e.data, '$.duration') AS seconds,
   {_CUT.format(_RESULT)} AS result,
-  c.call AS call{_CALLS}
+  c.call AS call{calls}
 
 CREATE VIEW payloads AS
 SELECT s.name AS session, c.calls AS number, c.tool AS tool, {_ARGS} AS args, {_RESULT} AS result,
-  c.call AS call{_CALLS}
+  c.call AS call{calls}
 
+CREATE VIEW requests AS
+SELECT r.name AS request, s.name AS session, {_TIME.format("o.ts")} AS opened, c.tool AS tool,
+  json_extract(o.data, '$.tier') AS tier,
+  coalesce(json_extract(d.data, '$.resolution'), 'pending') AS resolution,
+  json_extract(d.data, '$.by') AS by, json_extract(d.data, '$.note') AS note,
+  {_TIME.format("d.ts")} AS resolved, r.delivered IS NOT NULL AS delivered,
+  json_extract({_PAYLOAD.format("c")}, '$.args') AS args
+FROM request AS r JOIN session AS s ON s.id = r.sid
+JOIN event AS o ON o.id = r.opened
+LEFT JOIN event AS d ON d.id = r.resolved
+LEFT JOIN event AS c ON {start};
+"""
+
+
+_OPENED = "json_extract(o.data, '$.call')"
+_BY_INDEX = _calls_views(
+    f"c.sid = r.sid AND c.call = {_OPENED} AND c.type = 'call_start'",
+    "e.sid = c.sid AND e.call = c.call AND e.type = 'call_end'",
+)
+_BY_TABLE = _calls_views(f"c.id = {key_of(0, _OPENED)}", f"e.id = {key_of(1, 'c.call')}")
+
+_VIEWS = f"""
 CREATE VIEW events AS
 SELECT s.name AS session, c.seq AS seq, {_TIME.format("c.ts")} AS time, c.type AS type,
   c.call AS call, c.request AS request, c.tool AS tool, c.data AS data,
@@ -118,23 +144,31 @@ FROM session AS s
 CROSS JOIN event AS l ON l.id = {LAST}
 CROSS JOIN event AS f ON f.id = {FIRST}
 LEFT JOIN event AS b ON b.id = {LAST_START};
+"""
 
-CREATE VIEW requests AS
-SELECT r.name AS request, s.name AS session, {_TIME.format("o.ts")} AS opened, c.tool AS tool,
-  json_extract(o.data, '$.tier') AS tier,
-  coalesce(json_extract(d.data, '$.resolution'), 'pending') AS resolution,
-  json_extract(d.data, '$.by') AS by, json_extract(d.data, '$.note') AS note,
-  {_TIME.format("d.ts")} AS resolved, r.delivered IS NOT NULL AS delivered,
-  json_extract({_PAYLOAD.format("c")}, '$.args') AS args
-FROM request AS r JOIN session AS s ON s.id = r.sid
-JOIN event AS o ON o.id = r.opened
-LEFT JOIN event AS d ON d.id = r.resolved
-LEFT JOIN event AS c ON c.sid = r.sid AND c.call = json_extract(o.data, '$.call')
-  AND c.type = 'call_start';
+_CALLED = f"""
+CREATE TABLE called (
+  sid INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  ended INTEGER NOT NULL,
+  id INTEGER NOT NULL,
+  PRIMARY KEY (sid, call, ended)
+) WITHOUT ROWID;
+INSERT INTO called (sid, call, ended, id)
+  SELECT sid, call, type = 'call_end', id FROM event WHERE call IS NOT NULL ORDER BY sid, call, type;
+ALTER TABLE session ADD COLUMN filed INTEGER NOT NULL DEFAULT 0;
+UPDATE session AS s SET filed = coalesce({LAST} & {MASK}, 0);
+DROP INDEX event_call;
+DROP VIEW calls;
+DROP VIEW payloads;
+DROP VIEW requests;
 """
 
 #: The steps in order; a file's ``user_version`` is the number of those it has seen.
-STEPS: tuple[tuple[str, str], ...] = (("the first tables", _TABLES + _VIEWS),)
+STEPS: tuple[tuple[str, str], ...] = (
+    ("the first tables", _TABLES + _VIEWS + _BY_INDEX),
+    ("calls are found by a table that no append has to write", _CALLED + _BY_TABLE),
+)
 
 
 def migrate(db: sqlite3.Connection) -> list[str]:

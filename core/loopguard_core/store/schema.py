@@ -6,6 +6,10 @@ the list of sessions and the way to the next tier change need, computed from the
 same statement: ``calls`` (calls so far), ``worst`` (strongest tier so far), ``level`` (tier of the
 latest call) and ``ended``. So nothing is counted twice, no second row is written on the agent's path,
 and no list of sessions ever scans. ``mark`` names the few rows that are looked for among the many.
+
+``called`` finds a call's start and end by its name. An index would have a second page written with each
+event; this table is brought up to date now and then (``filing``), and what came since ``session.filed``, the
+number of the last event that it knows, is looked through.
 """
 
 from __future__ import annotations
@@ -33,8 +37,20 @@ LAST = f"(SELECT max(id) FROM event WHERE id {OF_SESSION})"
 FIRST = f"(SELECT min(id) FROM event WHERE id {OF_SESSION})"
 LAST_START = f"(SELECT max(id) FROM event WHERE sid = s.id AND mark = {START})"
 
+#: The types of entries that exist once a call, by ``called.ended``.
+_OF_CALL = ("call_start", "call_end")
+
+
+def key_of(ended: int, call: str) -> str:
+    """SQL for the key of the start, or where *ended* the end, of the *call* of session *s*; NULL for none."""
+    return f"""coalesce(
+    (SELECT id FROM called WHERE sid = s.id AND call = {call} AND ended = {ended}),
+    (SELECT id FROM event WHERE id > (s.id << {SHIFT}) + s.filed AND id <= (s.id << {SHIFT}) + {MASK}
+     AND call = {call} AND type = '{_OF_CALL[ended]}'))"""
+
+
 #: The schema that this version writes: the number of steps in ``migrations``.
-VERSION = 1
+VERSION = 2
 
 
 def version_of(db: sqlite3.Connection) -> int:

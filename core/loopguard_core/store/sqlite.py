@@ -7,7 +7,7 @@ from _thread import _local
 
 from loopguard_core.events import TYPES, Event
 from loopguard_core.processes import alive, started
-from loopguard_core.store import records, rows, schema
+from loopguard_core.store import filing, records, rows, schema
 from loopguard_core.store import statements as sql
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
@@ -75,6 +75,8 @@ class SqliteStore(Store):
                 event.data["request"] = row.request
         else:
             key = self._insert(session, expect, event, row)
+        if not key & filing.EVERY:
+            self._file(key)
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
@@ -129,6 +131,12 @@ class SqliteStore(Store):
                     own.appended(link, session)
             return key
 
+    def _file(self, key: int) -> None:
+        """Let calls up to the event with *key* be found by the table of calls."""
+        with self._link.lock:
+            if filing.bring_up(self._link, key) and self._own is not None:
+                self._own.filed(key)
+
     def _insert_generally(
         self, session: str, expect: int | None, event: Event, row: rows.Row
     ) -> int:
@@ -155,6 +163,8 @@ class SqliteStore(Store):
         last = self.last(session)
         if expect is not None and expect != last:
             raise Stale
+        if values[3] in rows.OF_CALL and (taken := self._taken(values)):
+            raise Taken(taken)
         link = self._link
         with link.lock, link.transaction():
             if last == 0:
@@ -174,8 +184,7 @@ class SqliteStore(Store):
 
         def started(call: str) -> str:
             found = self._link.rows(
-                f"SELECT tool FROM event WHERE sid = {sql.SID} AND call = ? AND type = 'call_start'",
-                (session, rows.column(call)),
+                f"SELECT tool FROM event WHERE id = ({sql.STARTED})", (session, rows.column(call))
             )
             return str(found[0][0] or "") if found else ""
 
@@ -201,14 +210,17 @@ class SqliteStore(Store):
             )
 
     def _taken(self, values: tuple[Any, ...]) -> int:
-        """The number of the entry that is there already."""
+        """The number of the entry that is there already, 0 where none is."""
         session, kind, call, request = values[0], values[3], values[4], values[5]
-        found = self._link.rows(
-            f"""SELECT seq FROM event WHERE sid = {sql.SID} AND call = ? AND type = ?
-                UNION ALL SELECT seq FROM event WHERE request = ? AND type = ?""",
-            (session, call, kind, request, kind),
-        )
-        return int(found[0][0]) if found else 0
+        if kind in rows.OF_CALL:
+            found = self._link.rows(
+                sql.ENDED if kind == "call_end" else sql.STARTED, (session, call)
+            )
+        else:
+            found = self._link.rows(
+                "SELECT id FROM event WHERE request = ? AND type = ?", (request, kind)
+            )
+        return (found[0][0] or 0) & schema.MASK if found else 0
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -260,7 +272,7 @@ class SqliteStore(Store):
         return found[0][0] or 0 if found else 0
 
     def sessions(self) -> list[Session]:
-        found = [records.session(row) for row in self._link.rows(sql.SESSIONS)]
+        found = [records.session(row) for row in self._link.rows(f"{sql.SESSIONS} ORDER BY s.id")]
         found.reverse()
         found.sort(key=lambda s: s.last_ts or 0.0, reverse=True)
         return found

@@ -6,6 +6,10 @@ from loopguard_core.store import schema
 
 SID = "(SELECT id FROM session WHERE name = ?)"
 
+# 1 session, 2 call
+STARTED = f"SELECT {schema.key_of(0, '?2')} FROM session AS s WHERE s.name = ?1"
+ENDED = f"SELECT {schema.key_of(1, '?2')} FROM session AS s WHERE s.name = ?1"
+
 # 1 session, 2 expect, 3 ts, 4 type, 5 call, 6 request, 7 tool, 8 tier, 9 mark, 10 data,
 # 11 payload, 12 its digest
 _COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
@@ -17,6 +21,7 @@ _PLAIN = {
     "mark": "?9",
     "ended": "coalesce(p.ended, 0)",
     "begun": "",
+    "new": "",
 }
 # Where a call ends, the verdict on its start counts too; a falling tier is only known then.
 _CALL_TIER = "max(?8, coalesce(b.tier, 0))"
@@ -25,12 +30,14 @@ _KINDS = {
         "calls": "coalesce(p.calls, 0) + 1",
         "level": "max(coalesce(p.level, 0), ?8)",
         "mark": f"CASE WHEN ?8 > coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
+        "new": f"AND {schema.key_of(0, '?5')} IS NULL",
     },
     "call_end": {
         "tier": _CALL_TIER,
         "level": _CALL_TIER,
         "mark": f"CASE WHEN {_CALL_TIER} <> coalesce(p.level, 0) THEN {schema.CHANGE} ELSE ?9 END",
-        "begun": "LEFT JOIN event AS b ON b.sid = s.id AND b.call = ?5 AND b.type = 'call_start'",
+        "begun": f"LEFT JOIN event AS b ON b.id = {schema.key_of(0, '?5')}",
+        "new": f"AND {schema.key_of(1, '?5')} IS NULL",
     },
     "session_start": {"ended": "0"},
     "session_end": {"ended": "1"},
@@ -48,7 +55,7 @@ SELECT coalesce(p.id, s.id << {schema.SHIFT}) + 1, s.id, ?3, ?4, ?5, ?6, ?7, {pa
   {part["mark"]}, {part["ended"]}, ?10, {f"{stored}, NULL" if large else "NULL, ?11"}
 FROM session AS s LEFT JOIN event AS p ON p.id = {schema.LAST} {part["begun"]}
 WHERE s.name = ?1 AND (?2 IS NULL OR coalesce(p.id & {schema.MASK}, 0) = ?2)
-  {f"AND {stored} IS NOT NULL" if large else ""}"""
+  {part["new"]} {f"AND {stored} IS NOT NULL" if large else ""}"""
 
 
 APPEND = {kind: _append(kind, False) for kind in ("", *_KINDS)}
@@ -68,5 +75,4 @@ REQUESTS = f"""
 SELECT r.name, s.name, r.opened, r.resolved, r.delivered, c.id, {schema.LAST_START}
 FROM request AS r JOIN session AS s ON s.id = r.sid
 JOIN event AS o ON o.id = r.opened
-LEFT JOIN event AS c ON c.sid = r.sid AND c.type = 'call_start'
-  AND c.call = json_extract(o.data, '$.call')"""
+LEFT JOIN event AS c ON c.id = {schema.key_of(0, "json_extract(o.data, '$.call')")}"""

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 _LAST = f"""
 SELECT s.id, e.id, e.calls, e.worst, e.level, e.ended
 FROM session AS s LEFT JOIN event AS e ON e.id = {schema.LAST} WHERE s.name = ?"""
-_TIER = "SELECT tier FROM event WHERE sid = ? AND call = ? AND type = 'call_start'"
+_TIER = f"""
+SELECT e.tier FROM session AS s JOIN event AS e ON e.id = {schema.key_of(0, "?2")} WHERE s.id = ?1"""
+# Calls that started, and that no table of calls tells of yet.
+_UNFILED = f"""
+SELECT e.call FROM session AS s JOIN event AS e
+ON e.id > (s.id << {schema.SHIFT}) + s.filed AND e.id <= (s.id << {schema.SHIFT}) + {schema.MASK}
+AND e.type = 'call_start' WHERE s.id = ?"""
 #: After somebody else wrote, this many events are appended by the general statement.
 _DISTRUST = -20
 
@@ -87,13 +93,21 @@ COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, 
 # column that may not be empty: VALUES costs a third less than a SELECT with conditions.
 _HERE = "(SELECT ?2 FROM event WHERE id = ?17)"
 _KEPT = "(SELECT ?13 FROM payload WHERE digest = ?16)"
-_AFTER = f"""
-INSERT INTO event ({COLUMNS})
-VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 17))})"""
-_AFTER_LARGE = f"""
-INSERT INTO event ({COLUMNS})
-VALUES (?1, {_HERE}, {", ".join(f"?{n}" for n in range(3, 13))}, {_KEPT}, ?14, ?15,
-  (SELECT id FROM payload WHERE digest = ?16))"""
+_NEW = "AND NOT EXISTS (SELECT 1 FROM called WHERE sid = ?2 AND call = ?5 AND ended = 0)"
+
+
+def _after(large: bool, begins: bool) -> str:
+    """The statement that appends after a row that is known; *begins*: a call of which nobody has heard."""
+    here = _HERE.replace(")", f" {_NEW})") if begins else _HERE
+    rest = [f"?{n}" for n in range(3, 17)]
+    if large:
+        rest[10], rest[13] = _KEPT, "(SELECT id FROM payload WHERE digest = ?16)"
+    return f"INSERT INTO event ({COLUMNS}) VALUES (?1, {here}, {', '.join(rest)})"
+
+
+_AFTER = {
+    (large, begins): _after(large, begins) for large in (False, True) for begins in (False, True)
+}
 
 
 class Own:
@@ -103,10 +117,12 @@ class Own:
     does not apply, the general statement does, and says what is the matter.
     """
 
-    __slots__ = ("_generation", "_session", "_tail", "_trust")
+    __slots__ = ("_begun", "_generation", "_session", "_tail", "_trust")
 
     def __init__(self) -> None:
         self._session = ""
+        #: The calls of the session that started and may not be filed yet.
+        self._begun: set[str | None] = set()
         self._tail: Tail | None = None
         self._generation = 0
         self._trust = 0
@@ -122,13 +138,20 @@ class Own:
             tail = self._tail = find(link, session)
             if tail is None:
                 return 0
+            self._begun = {call for (call,) in link.rows(_UNFILED, (tail.sid,))}
         before = tail.key
         if expect is not None and expect != before & schema.MASK:
             return 0
+        call, begins = row.call, event.type == "call_start"
+        if begins:
+            if call in self._begun:
+                return 0
+            self._begun.add(call)
+        elif call is not None and call not in tail.tiers:
+            return 0  # whether it has ended already is not known here
         try:
             columns = tail.next(link, event, row)
-            statement = _AFTER if row.digest is None else _AFTER_LARGE
-            return link.insert(statement, (*columns, before))
+            return link.insert(_AFTER[row.digest is not None, begins], (*columns, before))
         except sqlite3.IntegrityError:
             self._tail = None
             if row.digest is None:  # else it is rather the payload that is new
@@ -141,6 +164,11 @@ class Own:
             self._session, self._generation, self._trust = session, link.generation, 0
         self._tail = None
         self._trust += 1
+
+    def filed(self, key: int) -> None:
+        """The calls up to the event with *key* were filed."""
+        if self._tail is not None and self._tail.key == key:
+            self._begun.clear()
 
 
 def find(link: Link, session: str) -> Tail | None:
