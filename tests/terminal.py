@@ -91,6 +91,11 @@ class Terminal:
                 return self.text()
         raise AssertionError(f"waited to {what} in vain; the screen:\n{self.text()}")
 
+    @property
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed, as a shell expects it to."""
+        return bool(termios.tcgetattr(self._fd)[3] & termios.ECHO)
+
     def press(self, keys: str) -> None:
         """Type *keys*."""
         os.write(self._fd, keys.encode())

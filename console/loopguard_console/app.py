@@ -35,6 +35,7 @@ from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
+from loopguard_console.terminal import on_ending
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.view import View
 from loopguard_console.whatif import chosen
@@ -128,6 +129,8 @@ class ConsoleApp(App[None]):
             self, lambda theme: self.remembered.keep("theme", theme.name)
         )
         self.push_screen(MainScreen())
+        if not (self.is_headless or self.is_web):
+            on_ending(lambda code: self.exit(return_code=code))
         if self._feed is not None:
             self._feed.start()
         if self._rest is not None:

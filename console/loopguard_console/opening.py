@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import traceback
 from collections.abc import Iterable
 from itertools import islice
@@ -13,7 +12,7 @@ from pathlib import Path
 from loopguard_console.app import ConsoleApp
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
-from loopguard_console.errors import Failure, Refused
+from loopguard_console.errors import Failure
 from loopguard_console.feed import Feed
 from loopguard_console.guards import guard_of
 from loopguard_console.notifying import Desktop
@@ -23,6 +22,7 @@ from loopguard_console.render import safe
 from loopguard_console.retention import Retention
 from loopguard_console.sending import Sender
 from loopguard_console.stores import settings
+from loopguard_console.terminal import keys_from_terminal, needs_terminal
 from loopguard_console.whatif import chosen
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
@@ -123,21 +123,16 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
     return ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
 
 
-def _needs_terminal() -> None:
-    """Raises ``Refused`` where there is no terminal to draw on."""
-    if not (
-        sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
-    ):
-        raise Refused(
-            "the console needs a terminal; sessions, show, pending and status work without one"
-        )
-
-
 def _run(app: ConsoleApp) -> None:
-    """Run *app* to its end. Raises ``Failure`` where it broke; details are in a file."""
-    _needs_terminal()
+    """Run *app* to its end. Raises ``Failure`` where it broke; details are in a file.
+
+    A signal that asked it to end is told on in the exit code, as ``SystemExit``.
+    """
+    needs_terminal()
     app.run()
     if app.broken is None:
+        if app.return_code:
+            raise SystemExit(app.return_code)
         return
     where = Path(folder_of(default_store()), "console-error.log")
     with contextlib.suppress(OSError):
@@ -171,5 +166,9 @@ def run_stored(session: str, store_path: str | None = None) -> None:
 
 
 def run_replay(events: Iterable[Event], *, title: str, config: Config | None = None) -> None:
-    """Open the console on a recording and stay until the person leaves."""
+    """Open the console on a recording, read to its end, and stay until the person leaves.
+
+    Where the recording came through standard input, the keys come from the terminal itself.
+    """
+    keys_from_terminal()
     _run(replay_app(events, title=title, config=config))

@@ -58,4 +58,4 @@ def open_recording(
         return
     from loopguard_console.opening import run_replay
 
-    run_replay(events, title=target, config=settings)
+    run_replay(events, title="standard input" if target == "-" else target, config=settings)

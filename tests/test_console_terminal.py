@@ -1,0 +1,45 @@
+"""The terminal is given back in order, whoever ends the console, and taken back from a pipe."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from processes import CONSOLE, environment
+from terminal import Terminal
+
+SAMPLE = Path(__file__).parents[1] / "sample_sessions" / "research-loop.jsonl"
+#: What a terminal is told when a full-screen program has left: its own screen, its cursor, no mouse.
+LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_console_leaves_the_terminal_as_it_was(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    env = environment(XDG_STATE_HOME=str(tmp_path))
+    with Terminal([*CONSOLE, "open", str(SAMPLE)], env) as screen:
+        screen.see("REPLAY", "research-loop")
+        os.kill(screen.pid, number)
+        assert screen.wait() == 128 + number
+        begun = screen.raw.index(b"\x1b[?1049h")
+        for told in LEFT:
+            assert screen.raw.rfind(told) > begun, f"{told!r} is missing"
+        assert screen.echoes
+
+
+def test_a_recording_through_a_pipe_is_stepped_through_with_the_terminal_s_keys(
+    tmp_path: Path,
+) -> None:
+    env = environment(XDG_STATE_HOME=str(tmp_path))
+    piped = f"cat {shlex.quote(str(SAMPLE))} | {shlex.join(CONSOLE)} open -"
+    with Terminal(["/bin/sh", "-c", piped], env) as screen:
+        screen.see("REPLAY standard input", "call 1/15")
+        screen.press("e")
+        screen.see("WHY IT WARNED", "call 6/15")
+        screen.press("q")
+        assert screen.wait() == 0
