@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 ALLOWED = Ruling("run", Verdict(Tier.ALLOW, ""))
 
 
+def ended_by(error: BaseException) -> tuple[str, str]:
+    """How a call ended that raised *error*: its outcome, and what stands for its result."""
+    outcome = "error" if isinstance(error, Exception) else "cancelled"
+    return outcome, f"{type(error).__name__}: {error}"
+
+
 class Decision:
     """What happens to one call.
 
     ``run``: it runs, with ``args`` (``modified``: a human changed them). ``message``: where it does not
     run, what the model gets instead of a result; else what it is told beside it, or empty. ``ends_turn``:
-    the turn is halted, an author's loop should stop; on a call that ran it is set once its result is known. ``request`` names the request that was opened.
+    the turn is halted, an author's loop should stop; on a call that ran it is set once its result is known.
+    ``request`` names the request that was opened.
     """
 
     __slots__ = (

@@ -20,7 +20,7 @@ from atexit import register, unregister
 from collections import deque
 
 from loopguard_core.config import Config, ConfigError, load_or_default
-from loopguard_core.decision import Decision
+from loopguard_core.decision import Decision, ended_by
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
@@ -239,8 +239,8 @@ class LoopGuard:
 
     def _failed(self, decision: Decision, error: BaseException) -> None:
         """The tool raised: recorded, and raised on as it was, with advice as a note on it."""
-        outcome = "error" if isinstance(error, Exception) else "cancelled"
-        advice = self.live.after(decision, f"{type(error).__name__}: {error}", outcome=outcome)
+        outcome, result = ended_by(error)
+        advice = self.live.after(decision, result, outcome=outcome)
         if advice:
             self._advised(decision, error, advice)
             error.add_note(advice)

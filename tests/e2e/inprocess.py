@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,32 @@ from loopguard_core.store.door import open_store
 place, word, args, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
 getattr(escape, word)(open_store(place), *args, **options)
 """
+
+
+class Hanging:
+    """A tool that does not come back by itself."""
+
+    def __init__(self) -> None:
+        self._begun = asyncio.Event()
+
+    async def read_file(self, path: str) -> str:
+        """Read a file."""
+        self._begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError(path)
+
+    def cancelled(self, work: Awaitable[object]) -> None:
+        """Run *work*, and cancel it while the tool runs."""
+
+        async def run() -> None:
+            task = asyncio.ensure_future(work)
+            await self._begun.wait()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            assert task.cancelled()
+
+        asyncio.run(run())
 
 
 class Desk:

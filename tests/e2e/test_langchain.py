@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("langchain")
 
-from inprocess import Desk
+from inprocess import Desk, Hanging
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -72,6 +72,13 @@ def ask(given: Any, text: str = "read nope.txt", config: Any = None, *, sync: bo
     if sync:
         return given.invoke(message, config)
     return asyncio.run(given.ainvoke(message, config))
+
+
+def test_a_call_that_is_cancelled_is_recorded_so(desk: Desk) -> None:
+    hanging = Hanging()
+    given = agent(desk, Scripted(messages=loop(1), seen=[]), [tool(hanging.read_file)])
+    hanging.cancelled(given.ainvoke({"messages": [{"role": "user", "content": "read it"}]}))
+    assert desk.outcomes() == ["cancelled"]
 
 
 @pytest.mark.parametrize("sync", [True, False])

@@ -13,7 +13,7 @@ from agents import Agent, Runner, function_tool, set_tracing_disabled
 from agents.exceptions import ToolInputGuardrailTripwireTriggered
 from agents.testing.model import ScriptedModel
 from agents.usage import Usage
-from inprocess import Desk
+from inprocess import Desk, Hanging
 from openai.types.responses import (
     ResponseFunctionToolCall,
     ResponseOutputMessage,
@@ -79,6 +79,13 @@ def test_what_the_answers_used_up_is_recorded(desk: Desk) -> None:
     model = ScriptedModel([{"output": output, "usage": usage} for output in calls(2)])
     run(agent(desk, model))
     assert desk.used() == [{"input": 30, "output": 9, "cache_read": 70}] * 2
+
+
+def test_a_call_that_is_cancelled_is_recorded_so(desk: Desk) -> None:
+    hanging = Hanging()
+    given = agent(desk, ScriptedModel(calls(1)), function_tool(hanging.read_file))
+    hanging.cancelled(Runner.run(given, "read it"))
+    assert desk.outcomes() == ["cancelled"]
 
 
 @pytest.mark.parametrize("sync", [True, False])

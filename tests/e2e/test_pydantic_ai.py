@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai")
 
-from inprocess import Desk
+from inprocess import Desk, Hanging
 from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.exceptions import ApprovalRequired
 from pydantic_ai.messages import (
@@ -102,6 +102,12 @@ def test_what_the_answers_used_up_is_recorded(desk: Desk) -> None:
         {"input": 100, "output": 9},
         {"input": 40, "output": 9, "cache_read": 60},
     ]
+
+
+def test_a_call_that_is_cancelled_is_recorded_so(desk: Desk) -> None:
+    tool = Hanging()
+    tool.cancelled(agent(desk, Scripted(1), tool.read_file).run("read it"))
+    assert desk.outcomes() == ["cancelled"]
 
 
 def test_it_is_warned_blocked_and_halted(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from threading import Lock
 from uuid import uuid4
 
 from loopguard_core.config import load_config
+from loopguard_core.decision import ended_by
 from loopguard_core.halted import TurnHalted
 from loopguard_core.live import LiveSession
 
@@ -89,8 +90,9 @@ class Guarded:
         return self.live.after(decision, result, outcome=outcome, foreign=foreign)
 
     def failed(self, decision: Decision, error: BaseException) -> str:
-        """Record that a call raised *error*; the advice for the model, or empty."""
-        return self.after(decision, f"{type(error).__name__}: {error}", outcome="error")
+        """Record that a call raised *error* (a cancelled one, too); the advice for the model, or empty."""
+        outcome, result = ended_by(error)
+        return self.after(decision, result, outcome=outcome)
 
     def used(self, answer: str, said: Mapping[str, object]) -> None:
         """What the model's *answer* (its id) used up, in the fields of ``usage``; once for each answer."""

@@ -99,7 +99,7 @@ class LoopGuard(AgentMiddleware[GuardedState, Any]):
             result = handler(_changed(request, decision))
         except GraphBubbleUp:
             raise  # an interrupt: the call goes on when the run is resumed
-        except Exception as error:
+        except BaseException as error:
             guarded.failed(decision, error)
             raise
         finally:
@@ -118,7 +118,7 @@ class LoopGuard(AgentMiddleware[GuardedState, Any]):
             result = await handler(_changed(request, decision))
         except GraphBubbleUp:
             raise
-        except Exception as error:
+        except BaseException as error:
             guarded.failed(decision, error)
             raise
         finally:

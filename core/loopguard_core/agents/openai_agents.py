@@ -94,7 +94,7 @@ class LoopGuard:
             token = guarded.running()
             try:
                 return await invoke(context, arguments)
-            except Exception as error:
+            except BaseException as error:
                 guarded.failed(self._decisions.pop(context.tool_call_id), error)
                 raise
             finally:

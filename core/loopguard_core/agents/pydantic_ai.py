@@ -73,7 +73,7 @@ class LoopGuard(AbstractCapability[Any]):
             if advice:
                 raise ModelRetry(f"{retry.message}\n\n{advice}") from retry
             raise
-        except Exception as error:
+        except BaseException as error:
             guarded.failed(decision, error)
             raise
         finally:
