@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,27 @@ def test_keys_pressed_while_a_request_appears_decide_nothing(tmp_path: Path) -> 
         screen.see(f"{READY}  R1")
         screen.press("a")
         assert agent.answer()["ran"] == ["q"]
+
+
+_BROKEN = """
+from loopguard_console.app import ConsoleApp
+def broken(self, event): raise ZeroDivisionError("a secret of a tool's")
+ConsoleApp.on_key = broken
+from loopguard_console.cli import main
+main()
+"""
+
+
+def test_a_fault_of_ours_is_one_line_and_its_details_are_in_a_file(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    env = environment(LOOPGUARD_STORE=str(store), XDG_STATE_HOME=str(tmp_path))
+    with Agent(store) as agent, Terminal([sys.executable, "-c", _BROKEN], env) as screen:
+        agent.search(1)
+        screen.see("LIVE")
+        screen.press("j")
+        said = screen.see("the console broke (ZeroDivisionError)", "agents are not affected")
+        assert screen.wait() == 1
+    assert "Traceback" not in said and "a secret" not in said
+    (details,) = tmp_path.rglob("console-error.log")
+    assert "a secret of a tool's" in details.read_text("utf-8")
+    assert details.stat().st_mode & 0o777 == 0o600

@@ -143,6 +143,13 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     store.write_bytes(b"not a database, but a text of some length" * 30)
     (found,) = wrong(command(store, "doctor", "--json"))
     assert "not a SQLite database" in found["what"]
+    unmended, _ = wrong(command(store, "doctor", "--mend", "--json"))
+    assert "not all was mended" in unmended["what"]
+
+
+def test_without_a_store_there_is_nothing_to_mend(tmp_path: Path) -> None:
+    done = command(tmp_path / "none" / "events.db", "doctor", "--mend")
+    assert done.code == 0 and done.out.endswith("All is well.\n")
 
 
 def test_a_locked_store_is_named(tmp_path: Path) -> None:

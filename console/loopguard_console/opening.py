@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import traceback
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.errors import Failure
 from loopguard_console.feed import Feed
+from loopguard_console.files import write_new
 from loopguard_console.guards import guard_of
 from loopguard_console.notifying import Desktop
 from loopguard_console.output import remark
@@ -135,12 +135,12 @@ def _run(app: ConsoleApp) -> None:
             raise SystemExit(app.return_code)
         return
     where = Path(folder_of(default_store()), "console-error.log")
-    with contextlib.suppress(OSError):
-        where.write_text("".join(traceback.format_exception(app.broken)), "utf-8")
-        where.chmod(0o600)
-    raise Failure(
-        f"the console broke ({type(app.broken).__name__}); agents are not affected. See {where}"
-    )
+    said = f"the console broke ({type(app.broken).__name__}); agents are not affected."
+    try:
+        write_new(where, traceback.format_exception(app.broken), force=True)
+    except (Failure, Refused) as error:
+        raise Failure(f"{said} {error}") from None
+    raise Failure(f"{said} See {where}")
 
 
 def run_live(store_path: str | None = None) -> None:

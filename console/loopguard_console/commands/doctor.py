@@ -45,12 +45,9 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
         place = place_of(options)
     except Refused:  # by a line in loopguard.toml, which is among what it finds
         place = default_store()
-    if mending:
-        with contextlib.suppress(StoreError), deciding(options):
-            for done in mend(place):
-                say(f"mended: {done}") if not as_json else emit({"mended": done})
+    unmended = _mend(options, place, as_json=as_json) if mending else []
     wrong = 0
-    for finding in _findings(place, options.get("store") or ""):
+    for finding in (*unmended, *_findings(place, options.get("store") or "")):
         wrong += finding.state == WRONG
         if as_json:
             emit(finding._asdict())
@@ -59,6 +56,20 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
     if not as_json:
         say("All is well." if not wrong else f"{wrong} wrong.")
     return 1 if wrong else 0
+
+
+def _mend(options: Options, place: str, *, as_json: bool) -> list[Finding]:
+    """Put right what can be, and say so; what kept it from that."""
+    try:
+        with deciding(options):
+            for done in mend(place):
+                say(f"mended: {done}") if not as_json else emit({"mended": done})
+    except Refused:
+        return []  # there is no store yet, or a line that names none, which is among the findings
+    except (StoreError, OSError) as error:
+        what, _, how = str(error).partition("; ")
+        return [Finding(store_area.AREA, WRONG, f"not all was mended: {what}", how)]
+    return []
 
 
 def _tell(finding: Finding) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,9 +100,7 @@ def _last_verdict(store: Store, session: str) -> Verdict | None:
     known = store.session(session)
     last = store.read(session, after=known.seq - 1) if known is not None else []
     stored = last[-1].data.get("verdict") if last else None
-    with contextlib.suppress(ValueError):
-        return Verdict.from_json(stored) if isinstance(stored, dict) else None
-    return None
+    return Verdict.from_json(stored) if isinstance(stored, dict) else None
 
 
 def _note(verdict: Verdict | None, number: int, name: str, seen: Seen) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, private_files
 from loopguard_core import inbox
 from loopguard_core.events import Event
+from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
 from loopguard_core.urls import is_url
@@ -51,7 +52,10 @@ def _wal(path: Path) -> Iterator[str]:
     wal = Path(f"{path}-wal")
     if not wal.exists() or wal.stat().st_size <= WAL_BOUND:
         return
-    with contextlib.closing(sqlite3.connect(path, timeout=5)) as db:
-        busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=5)) as db:
+            busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: its write-ahead log cannot be written back: {error}") from None
     if not busy:
         yield "the write-ahead log is empty"
