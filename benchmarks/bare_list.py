@@ -7,6 +7,8 @@ extends its line count, and follows while its cursor stands at the end. It folds
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.geometry import Region, Size
@@ -22,7 +24,7 @@ TAIL_EVERY = 0.25
 class BareList(ScrollView, can_focus=True):
     """One line a call, read when it is drawn, and a cursor."""
 
-    BINDINGS = [(key, f"go('{key}')", "") for key in KEYS]  # noqa: RUF012
+    BINDINGS: ClassVar = [(key, f"go('{key}')", "") for key in KEYS]
 
     def __init__(self, store: Store, session: str, lines: int, *, tails: bool) -> None:
         super().__init__()

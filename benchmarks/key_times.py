@@ -45,9 +45,9 @@ class KeyTimer:
             if self._painted:
                 self._drawn.set()
 
-        app.run_action = acting  # type: ignore[method-assign]
-        lines.render_lines = painting  # type: ignore[method-assign]
-        app.post_display_hook = displaying  # type: ignore[method-assign]
+        app.run_action = acting
+        lines.render_lines = painting
+        app.post_display_hook = displaying
 
     async def press(self, key: str) -> tuple[float, float]:
         """Press *key*; milliseconds until the list has been drawn with what it changed, and of those

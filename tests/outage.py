@@ -115,5 +115,5 @@ def agent(line: Line, name: str = "s", *, attach: bool = False, **settings: Any)
     said: list[str] = []
     doors = TestDoors(line, config)
     live = LiveSession(config, name, agent="a", doors=doors, attach=attach, say=said.append)
-    live.said = said  # type: ignore[attr-defined]
+    live.said = said
     return live

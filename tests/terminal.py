@@ -11,7 +11,7 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
@@ -81,9 +81,8 @@ class Terminal:
         """Wait until none of *texts* is on the screen."""
         return self.until(lambda screen: not any(t in screen for t in texts), f"lose {texts}")
 
-    def until(self, holds: object, what: str) -> str:
+    def until(self, holds: Callable[[str], object], what: str) -> str:
         """Wait until *holds* is true of the screen."""
-        assert callable(holds)
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             self._read(0.05)

@@ -16,7 +16,7 @@ SPEAKS_ITS_OWN = {"install", "uninstall", "run", "watch", "mcp-proxy", "sidecar"
 
 
 def loaded(name: str) -> click.Command:
-    found = cli.get_command(click.Context(cli), name)  # type: ignore[attr-defined]
+    found = cli.get_command(click.Context(cli), name)
     assert isinstance(found, click.Command)
     return found
 

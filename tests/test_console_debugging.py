@@ -47,7 +47,7 @@ def test_playing_a_recording_stops_at_a_breakpoint() -> None:
         await pilot.press(*["plus"] * 3, "space")
         view = app.desk.view
         assert view is not None
-        while app.screen.playing:  # type: ignore[attr-defined]
+        while app.screen.playing:
             await asyncio.sleep(0.02)
         assert view.cursor == 2
         await pilot.press("I")

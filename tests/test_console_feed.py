@@ -94,7 +94,7 @@ def test_a_list_that_takes_long_is_looked_at_the_less_often(tmp_path: Path) -> N
     session(store, "one", 1)
     looks = []
 
-    class Slow(type(store)):  # type: ignore[misc]
+    class Slow(type(store)):
         def sessions(self) -> list[Session]:
             looks.append(time.monotonic())
             time.sleep(0.05)

@@ -221,7 +221,7 @@ def test_steps_tier_changes_and_playing_keep_to_what_is_shown() -> None:
             places.append(cursor(app))
         assert places == [4, 5, 5, 5, 5, 4]  # halted from there on: no change, no failure
         await pilot.press(*["plus"] * 3, "space")
-        while app.screen.playing:  # type: ignore[attr-defined]
+        while app.screen.playing:
             await asyncio.sleep(0.02)
         assert cursor(app) == 9
 

@@ -117,7 +117,7 @@ def test_what_the_footer_offers_does_something(
             for action in offered:
                 if action.id in QUIET:
                     continue
-                assert not screen.idle(action.id), action.id  # type: ignore[attr-defined]
+                assert not screen.idle(action.id), action.id
                 before = seen(app)
                 await pilot.press(action.keys[0])
                 await settled(app, pilot)
@@ -140,7 +140,7 @@ def test_what_would_do_nothing_says_why(made: Made, keys: str, places: tuple[str
             await settled(app, pilot)
             screen, depth = app.screen, len(app.screen_stack)
             for action in actions:
-                why = screen.idle(action.id)  # type: ignore[attr-defined]
+                why = screen.idle(action.id)
                 if action.id in QUIET or not why:
                     continue
                 if {"inbox"} == set(action.where) and not isinstance(screen, InboxScreen):

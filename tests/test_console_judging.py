@@ -149,7 +149,7 @@ def test_a_live_session_is_not_judged_again_but_its_project_can_be_changed(
         await pilot.press("w", "escape")
         assert len(app.screen_stack) == 2 and not (tmp_path / "loopguard.toml").exists()
         await pilot.press("p", "w")  # nothing is chosen yet: said
-        assert "j and k" in app.screen._wrong  # type: ignore[attr-defined]
+        assert "j and k" in app.screen._wrong
 
     drive(step, console_scene.live(Nobody()))
 

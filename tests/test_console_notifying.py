@@ -36,7 +36,7 @@ class Console:
         self.app: ConsoleApp = console_scene.live(empty=True)
         self.app.desktop = Desktop(connect)
         self.orders: list[str] = []
-        self.app._order = self.orders.append  # type: ignore[method-assign]
+        self.app._order = self.orders.append
 
     def tell(self, *times: bool) -> list[str]:
         """Let two requests wait, once for each of *times*; True where that is muted."""
@@ -154,25 +154,25 @@ def test_a_service_on_a_bus_is_told(bus: str) -> None:
 
     class Notifications(ServiceInterface):
         @method()
-        def GetCapabilities(self) -> "as":  # type: ignore[valid-type]  # noqa: F722
+        def GetCapabilities(self) -> "as":  # noqa: F722
             return ["body", "body-markup"]
 
         @method()
-        def GetServerInformation(self) -> "ssss":  # type: ignore[name-defined]  # noqa: F821
+        def GetServerInformation(self) -> "ssss":  # noqa: F821
             return ["test", "test", "1", "1.2"]
 
         @method()
         def Notify(
             self,
-            app: "s",  # type: ignore[name-defined]  # noqa: F821
-            replaces: "u",  # type: ignore[name-defined]  # noqa: F821
-            icon: "s",  # type: ignore[name-defined]  # noqa: F821
-            title: "s",  # type: ignore[name-defined]  # noqa: F821
-            body: "s",  # type: ignore[name-defined]  # noqa: F821
-            actions: "as",  # type: ignore[valid-type]  # noqa: F722
-            hints: "a{sv}",  # type: ignore[valid-type]  # noqa: F722
-            timeout: "i",  # type: ignore[name-defined]  # noqa: F821
-        ) -> "u":  # type: ignore[name-defined]  # noqa: F821
+            app: "s",  # noqa: F821
+            replaces: "u",  # noqa: F821
+            icon: "s",  # noqa: F821
+            title: "s",  # noqa: F821
+            body: "s",  # noqa: F821
+            actions: "as",  # noqa: F722
+            hints: "a{sv}",  # noqa: F722
+            timeout: "i",  # noqa: F821
+        ) -> "u":  # noqa: F821
             told.append((app, title, body))
             return 7
 

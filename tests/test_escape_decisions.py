@@ -158,7 +158,7 @@ def test_an_override_that_cannot_be_meant_writes_nothing(
     request = ask(store)
     last = store.last("s")
     with pytest.raises(escape.DecisionError, match=says):
-        escape.override(store, **{"request": request, **wrong})  # type: ignore[arg-type]
+        escape.override(store, **{"request": request, **wrong})
     assert store.last("s") == last
 
 

@@ -68,7 +68,7 @@ def test_what_happens_meanwhile_comes_later_in_order_and_once(line: Line) -> Non
     gap = next(e for e in there.read("s") if e.type == "gap")
     assert gap.data["count"] == 0 and "away since" in gap.text("reason")
     assert gap.text("host") == os.uname().nodename
-    assert [x.partition(";")[0] for x in live.said] == [  # type: ignore[attr-defined]
+    assert [x.partition(";")[0] for x in live.said] == [
         f"the event store {line.name} is away",
         "the event store is back",
     ]
@@ -132,7 +132,7 @@ def test_a_request_of_the_outage_can_be_approved_late(line: Line) -> None:
     line.mode = "away"
     refused = call(live)
     assert not refused.run and refused.request
-    assert "nobody can be asked" in live.said[-1]  # type: ignore[attr-defined]
+    assert "nobody can be asked" in live.said[-1]
     line.mode = "up"
     back(live)
     asked = there.request(refused.request)
@@ -320,7 +320,7 @@ def test_a_spool_that_is_damaged_is_put_aside_and_said(line: Line, as_folder: bo
     else:
         path.write_bytes(b"nothing of ours " * 99)
     live, there = agent(line), at_server(line)
-    assert path.name in live.said[0]  # type: ignore[attr-defined]
+    assert path.name in live.said[0]
     call(live, args={"q": 1})
     line.mode = "away"
     call(live, args={"q": 2})
@@ -343,4 +343,4 @@ def test_a_spool_that_breaks_off_does_not_keep_a_session_from_its_server(line: L
     other = agent(line, "second")
     call(other, args={"q": 1})
     assert calls_of(there, "second") == [1]
-    assert any("is not sent" in said for said in other.said)  # type: ignore[attr-defined]
+    assert any("is not sent" in said for said in other.said)

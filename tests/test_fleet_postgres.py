@@ -90,7 +90,7 @@ class Fleet:
         argv = [sys.executable, "-m", "loopguard_console", "forward"]
         for n in range(len(self.machines)):
             env = self.environment(n)
-            until(lambda env=env: subprocess.run(argv, env=env, check=False).returncode == 0, "it")  # type: ignore[misc]
+            until(lambda env=env: subprocess.run(argv, env=env, check=False).returncode == 0, "it")
 
 
 def human(url: str, over: threading.Event, decided: list[str]) -> None:

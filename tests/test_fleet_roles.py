@@ -329,7 +329,7 @@ def test_a_feed_of_a_viewer_says_that_it_may_only_look(site: Site) -> None:
             batches.append(batch)
             came.set()
 
-        feed = Feed(lambda who=who: site.store(who, create=False), post, host="here")  # type: ignore[misc]
+        feed = Feed(lambda who=who: site.store(who, create=False), post, host="here")
         feed.start()
         assert came.wait(30)
         feed.stop()

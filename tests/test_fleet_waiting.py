@@ -64,7 +64,7 @@ def test_a_stop_in_an_outage_can_wait_for_the_server_and_a_human(
     line.mode = "away"
 
     def approve() -> None:
-        until(lambda: live.away and "waits for you" in live.said[-1], "the stop")  # type: ignore[attr-defined]
+        until(lambda: live.away and "waits for you" in live.said[-1], "the stop")
         line.mode = "up"
         escape.approve(there, pending(there).request, by="ada@desk")
 
@@ -118,7 +118,7 @@ def test_an_answer_lost_on_the_way_leaves_one_request_under_one_name(line: Line)
     loop(live, 2)
 
     def approve() -> None:
-        until(lambda: live.away and "waits for you" in live.said[-1], "the stop")  # type: ignore[attr-defined]
+        until(lambda: live.away and "waits for you" in live.said[-1], "the stop")
         line.mode = "up"
         until(lambda: not live.away, "the server")
         escape.approve(there, pending(there).request, by="ada@desk")

@@ -130,7 +130,7 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path, here: Store, there: Sto
         # what the process before it left may be enough: it must have begun itself to be interrupted
         enough = max(900 * (n + 1), copied() + 1)
         running = subprocess.Popen(argv, env=environment(XDG_STATE_HOME=str(tmp_path)))
-        until(lambda e=enough: copied() >= e, "events")  # type: ignore[misc]
+        until(lambda e=enough: copied() >= e, "events")
         running.send_signal(signal.SIGKILL if n % 2 else signal.SIGINT)
         assert running.wait(30) in (-signal.SIGKILL, 130, 0)
     assert command(None, "forward", *places(tmp_path)).code == 0
@@ -144,10 +144,7 @@ def test_two_at_a_time_do_no_harm(here: Store, there: Store) -> None:
         here.append(Event("user_message", f"s{at}", ts=1.0, data={"text": "x"}))
     names = [s.session for s in here.sessions()]
     forwarders = [Forwarder(here, there) for _ in range(3)]
-    threads = [
-        threading.Thread(target=lambda f=f: list(f.sessions(names)))  # type: ignore[misc]
-        for f in forwarders
-    ]
+    threads = [threading.Thread(target=lambda f=f: list(f.sessions(names))) for f in forwarders]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -130,6 +130,6 @@ def _spoil(node: object, data: st.DataObject) -> None:
         keys = list(node) if isinstance(node, dict) else list(range(len(node)))
         key = data.draw(st.sampled_from(keys))
         if data.draw(st.integers(0, 3)) == 0:
-            node[key] = data.draw(odd)  # type: ignore[index]
+            node[key] = data.draw(odd)
             return
-        node = node[key]  # type: ignore[index]
+        node = node[key]

@@ -189,7 +189,7 @@ def test_an_error_inside_lets_the_call_run_and_is_said(tmp_path: Path) -> None:
     def broken(event: Event) -> None:
         raise ZeroDivisionError
 
-    live._journal.start = broken  # type: ignore[assignment, method-assign]
+    live._journal.start = broken
     decision = live.before("search", "q")
     assert decision.run
     assert live.after(decision, "r") == ""

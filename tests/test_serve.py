@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from agent_process import Agent
 from loopguard_console.serving.door import Door, is_loopback
 from serving import Served, pending, up
-
-pytest.importorskip("textual_serve", reason="needs loopguard-console[serve]")
-aiohttp = pytest.importorskip("aiohttp")
 
 PATIENCE = 40.0
 

@@ -8,16 +8,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+from aiohttp import web
 
 from agent_process import Agent
-
-pytest.importorskip("textual_serve", reason="needs loopguard-console[serve]")
-aiohttp = pytest.importorskip("aiohttp")
-from aiohttp import web  # noqa: E402
-
-from browser import Page, browser, found  # noqa: E402
-from serving import Served, pending, up  # noqa: E402
+from browser import Page, browser, found
+from serving import Served, pending, up
 
 pytestmark = [
     pytest.mark.skipif(not found(), reason="needs a browser: chromium, or LOOPGUARD_BROWSER"),
@@ -133,7 +130,7 @@ async def elsewhere(html: str) -> AsyncIterator[int]:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         assert site._server is not None
-        yield site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+        yield site._server.sockets[0].getsockname()[1]
     finally:
         await runner.cleanup()
 

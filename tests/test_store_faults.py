@@ -174,7 +174,7 @@ def test_a_header_that_is_damaged_while_it_is_open(place: Path) -> None:
     with pytest.raises(StoreError):
         for _ in range(50):
             note(store)
-            store._link._drop()  # type: ignore[attr-defined]  # as after a fork
+            store._link._drop()  # as after a fork
 
 
 def test_a_newer_schema_is_refused_by_name(place: Path) -> None:

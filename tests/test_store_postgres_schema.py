@@ -199,9 +199,9 @@ def pages(store: Store, ask: Callable[[Store, int], object], last: int) -> int:
             asked.append((statement, values))
         return run(statement, values, seconds, **more)
 
-    link._run = record  # type: ignore[method-assign]
+    link._run = record
     ask(store, last)
-    link._run = run  # type: ignore[method-assign]
+    link._run = run
     touched = 0
     link.write("BEGIN")
     for statement, values in asked:

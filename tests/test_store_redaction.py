@@ -213,7 +213,7 @@ def test_many_that_make_the_key_at_once_have_the_same_one(tmp_path: Path) -> Non
         place = str(tmp_path / f"{n}" / "events.db")
         keys: list[bytes] = []
         threads = [
-            threading.Thread(target=lambda p=place, k=keys: k.append(machine_key(p)))  # type: ignore[misc]
+            threading.Thread(target=lambda p=place, k=keys: k.append(machine_key(p)))
             for _ in range(8)
         ]
         for thread in threads:

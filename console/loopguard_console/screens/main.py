@@ -64,8 +64,8 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
     """The chain of one session with everything about it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-normal"), (160, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "#chain"
 
     def __init__(self) -> None:

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - word lists read better as words
 """Sound guesses from a tool's name, for tools that nobody declared.
 
 The first verb decides, as people name tools (``get_update_status`` reads, ``update_status`` writes). A

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - word lists read better as words
 """Built-in traits: the tools of Claude Code, Codex, Gemini CLI, Copilot, opencode, hermes and LangChain.
 
 Names as the agents send them. A tool that runs whatever it is given (a shell, an interpreter, a

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - word lists read better as words
 """What an answer says: the pattern and the kind of a failure, an empty answer, an outage.
 
 A failure is read as a pattern: times, ids, paths, numbers, quoted names and the arguments' own words

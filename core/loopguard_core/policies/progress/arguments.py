@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - word lists read better as words
 """Arguments without their cosmetics: what remains equal means the same request.
 
 Dropped or unified: absent, null and empty; 1, 1.0 and "1"; the spelling of paths and addresses; white

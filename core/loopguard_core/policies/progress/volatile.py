@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - word lists read better as words
 """Taking out of a success what changes by itself, word by word.
 
 A number is news unless a word beside it says otherwise. Labelled ones (process ids, request ids, the
