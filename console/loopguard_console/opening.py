@@ -11,7 +11,7 @@ from pathlib import Path
 from loopguard_console.app import ConsoleApp
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
-from loopguard_console.errors import Failure
+from loopguard_console.errors import Failure, Refused
 from loopguard_console.feed import Feed
 from loopguard_console.files import write_new
 from loopguard_console.guards import guard_of
