@@ -127,6 +127,21 @@ _BY_INDEX = _calls_views(
 )
 _BY_TABLE = _calls_views(f"c.id = {key_of(0, _OPENED)}", f"e.id = {key_of(1, 'c.call')}")
 
+
+def _view_of_sessions(more: str) -> str:
+    """The view ``sessions``, with *more* columns."""
+    return f"""CREATE VIEW sessions AS
+SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
+  {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
+  {_WORD.format("l.worst")} AS worst,
+  (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND {WAITING}) AS waiting,
+  l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd{more}
+FROM session AS s
+CROSS JOIN event AS l ON l.id = {LAST}
+CROSS JOIN event AS f ON f.id = {FIRST}
+LEFT JOIN event AS b ON b.id = {LAST_START};"""
+
+
 _VIEWS = f"""
 CREATE VIEW events AS
 SELECT s.name AS session, c.seq AS seq, {_TIME.format("c.ts")} AS time, c.type AS type,
@@ -134,16 +149,7 @@ SELECT s.name AS session, c.seq AS seq, {_TIME.format("c.ts")} AS time, c.type A
   {_CUT.format(_PAYLOAD.format("c"))} AS payload
 FROM event AS c JOIN session AS s ON s.id = c.sid;
 
-CREATE VIEW sessions AS
-SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
-  {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
-  {_WORD.format("l.worst")} AS worst,
-  (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND {WAITING}) AS waiting,
-  l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd
-FROM session AS s
-CROSS JOIN event AS l ON l.id = {LAST}
-CROSS JOIN event AS f ON f.id = {FIRST}
-LEFT JOIN event AS b ON b.id = {LAST_START};
+{_view_of_sessions("")}
 """
 
 _CALLED = f"""
@@ -164,10 +170,16 @@ DROP VIEW payloads;
 DROP VIEW requests;
 """
 
+_WHOSE = f"""
+DROP VIEW sessions;
+{_view_of_sessions(", json_extract(b.data, '$.host') AS host, json_extract(b.data, '$.user') AS run_by")}
+"""
+
 #: The steps in order; a file's ``user_version`` is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS + _BY_INDEX),
     ("calls are found by a table that no append has to write", _CALLED + _BY_TABLE),
+    ("whose a session is", _WHOSE),
 )
 
 
