@@ -16,6 +16,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.waiting import Ready
 
 from loopguard_core.store.postgres.failures import TimeUp
+from loopguard_core.store.postgres.resolving import addressed
 from loopguard_core.urls import in_full
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def connect(place: str, seconds: float) -> Connection:
     info = psycopg.conninfo.make_conninfo(in_full(place), client_encoding="UTF8")
     if "application_name" not in psycopg.conninfo.conninfo_to_dict(info):
         info = psycopg.conninfo.make_conninfo(info, application_name="loopguard")
-    gen = generators.connect(info)
+    gen = generators.connect(addressed(info, until))
     try:
         socket, wanted = next(gen)
         while True:

@@ -45,6 +45,11 @@ _WORDS: tuple[Words, ...] = (
         "make room there, or loopguard-console prune",
     ),
     (
+        (errors.InvalidSqlStatementName,),
+        "forgets what was prepared",
+        "put the connection pooler in front of it into session mode",
+    ),
+    (
         (errors.CannotConnectNow, errors.AdminShutdown, errors.CrashShutdown),
         "is starting or going down",
         "wait a moment",
@@ -55,14 +60,17 @@ _WORDS: tuple[Words, ...] = (
         "see what holds it: pg_stat_activity",
     ),
     (
-        (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName),
-        "lacks a part of the event store",
-        "loopguard-console doctor looks closer",
+        (
+            *(errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName),
+            *(errors.UndefinedFunction, errors.InvalidColumnReference),
+        ),
+        "lacks a part of the event store, or another version has changed it",
+        "begin this program anew; loopguard-console doctor looks closer",
     ),
 )
 #: What libpq says where no server has answered: a part of its words, and ours.
 _SAID = (
-    ("the database system is", *_WORDS[6][1:]),
+    ("the database system is", *_WORDS[7][1:]),
     ("Connection refused", "cannot be reached: nothing listens there", "start it, or see the address"),
     ("No such file or directory", "cannot be reached: nothing listens there", "start it, or see the address"),
     ("could not translate host name", "cannot be reached: its host is unknown", "see the address"),
@@ -74,14 +82,27 @@ _SAID = (
     ("certificate", "shows a certificate that does not hold", "see sslmode and sslrootcert"),
     ("SSL", "does not agree on encryption", "see sslmode"),
     ("too many clients", *_WORDS[4][1:]),
+    ("too many connections", *_WORDS[4][1:]),
+    ("connection slots", *_WORDS[4][1:]),
     ("does not exist", "has no such user or database", "make it, or name another one"),
     ("closed the connection", "cut the connection", "see whether it runs, and the network between"),
     ("no pg_hba.conf entry", "does not let this user in from here", "have pg_hba.conf allow it"),
 )  # fmt: skip
 
 
+#: What the server says of a connection that it ended: what was asked was not done.
+_ENDED = (
+    *(errors.AdminShutdown, errors.CrashShutdown),
+    *(errors.IdleSessionTimeout, errors.IdleInTransactionSessionTimeout),
+)
+
+
 class TimeUp(psycopg.OperationalError):
     """The server did not answer within the time that the caller has."""
+
+
+class Unresolved(TimeUp):
+    """The name of the server's host was not looked up within that time."""
 
 
 def failed(place: str, error: BaseException) -> StoreError:
@@ -94,24 +115,33 @@ def lost(error: BaseException) -> bool:
     """True where the connection is gone, and another one may do."""
     if isinstance(error, TimeUp):
         return False
-    return isinstance(error, (errors.AdminShutdown, errors.CrashShutdown)) or (
+    return isinstance(error, (*_ENDED, errors.InvalidSqlStatementName)) or (
         isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
         and getattr(error, "sqlstate", None) is None
     )
 
 
 def _describe(error: BaseException, *, secret: bool) -> tuple[str, str]:
+    if isinstance(error, Unresolved):
+        return (
+            "cannot be reached: its host's name has no answer",
+            "see the name server, or give hostaddr",
+        )
     if isinstance(error, TimeUp):
         return "did not answer in time", "see its load, and the network between"
     for kinds, what, advice in _WORDS:
         if isinstance(error, kinds):
             detail = _first_line(error) if kinds[0] is errors.InsufficientPrivilege else ""
             return f"{what} ({detail})" if detail else what, advice
-    text = str(error)
+    text = str(error) if isinstance(error, psycopg.OperationalError) else ""
     for part, what, advice in _SAID:
         if part in text:
             return what, advice
-    if secret and "connection to server" not in text and getattr(error, "sqlstate", None) is None:
+    if (
+        secret
+        and "connection to server" not in str(error)
+        and getattr(error, "sqlstate", None) is None
+    ):
         # libpq quotes what it cannot read, be it half a password
         return "cannot be reached by its URL", "write @ as %40, / as %2F, % as %25 in a password"
     return f"failed: {_first_line(error)}", "loopguard-console doctor looks closer"

@@ -84,7 +84,7 @@ class Link:
             try:
                 return self._run(sql, values, seconds, long=True).fetchall()
             except psycopg.Error as error:
-                if self._deep or self.patience or not lost(error):
+                if self._deep or self.patience or not self._is_lost(error):
                     raise self.failure(error) from None
             try:
                 return self._run(sql, values, seconds, long=True).fetchall()
@@ -162,7 +162,13 @@ class Link:
             return Denied(str(said))
         if isinstance(error, errors.UniqueViolation):
             return Clash(str(said))
-        return Lost(str(said)) if lost(error) else said
+        return Lost(str(said)) if self._is_lost(error) else said
+
+    def _is_lost(self, error: psycopg.Error) -> bool:
+        """True where the connection is of no use any more, and another one may be."""
+        if isinstance(error, errors.InvalidSqlStatementName) and self._db is not None:
+            self._db.close()  # it was emptied, and with it what was set and listened to
+        return lost(error)
 
     def _run(
         self, sql: str, values: Sequence[Any], seconds: float, *, long: bool = False

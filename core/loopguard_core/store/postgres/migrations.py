@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core.store.contract import Absent, StoreError
+from loopguard_core.store.contract import Absent, Denied, StoreError
 from loopguard_core.store.postgres.keeping import make_months
 from loopguard_core.store.postgres.link import BULK
 from loopguard_core.store.postgres.schema import STEPS, VERSION
@@ -20,6 +20,13 @@ SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.r
     WHERE n.nspname = 'loopguard' AND c.relname = 'meta'),
   EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'loopguard'),
   current_setting('server_encoding'), current_setting('server_version_num')::integer"""
+# of the log, or of the schema where there is none yet
+_OWNER = """
+SELECT coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('loopguard.event')),
+  has_schema_privilege('loopguard', 'CREATE'))"""
+_ROLES = """
+SELECT coalesce(bool_or(has_schema_privilege(oid, 'loopguard', 'USAGE')), false)
+FROM pg_roles WHERE rolname = 'loopguard_agent'"""
 _META = "SELECT version, store FROM loopguard.meta"
 _FIRST = """
 CREATE SCHEMA IF NOT EXISTS loopguard;
@@ -53,7 +60,7 @@ def check(link: Link, *, create: bool) -> str:
             )
         migrate(link)
     version, store = link.rows(_META)[0]
-    if version < VERSION and create:
+    if version < VERSION and create and _may(link):
         migrate(link)
     elif version != VERSION:
         older, newer = ("store", "loopguard") if version < VERSION else ("loopguard", "store")
@@ -95,4 +102,23 @@ def migrate(link: Link) -> list[str]:
         if done < VERSION:
             link.write("UPDATE loopguard.meta SET version = %s", (VERSION,))
         make_months(link)
+        if done and done < VERSION and link.rows(_ROLES)[0][0]:
+            _draw_roles(link)
     return [name for name, _ in STEPS[done:]]
+
+
+def _may(link: Link) -> bool:
+    """Whether this role may change the tables."""
+    return bool(link.rows(_OWNER)[0][0])
+
+
+def _draw_roles(link: Link) -> None:
+    """Say anew who may do what, so that agents can go on; where this role may not, its owner has to."""
+    from importlib.resources import files  # never on an agent's path
+
+    script = files(__package__).joinpath("roles.sql").read_text(encoding="utf-8")
+    link.script("SAVEPOINT roles")
+    try:
+        link.script(script.partition("BEGIN;")[2].rpartition("COMMIT;")[0])
+    except Denied:
+        link.script("ROLLBACK TO SAVEPOINT roles")
