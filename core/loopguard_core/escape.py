@@ -209,7 +209,13 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
 
 
 def _find(store: Store, name: str, seen: str) -> Request:
-    asked = store.request(name) or store.request(name.upper())
+    asked, other = store.request(name), store.request(name.upper()) if name.islower() else None
+    if asked is not None and other is not None:
+        raise DecisionError(
+            f"{name} and {name.upper()} are two requests, and one may be made to look like the other; "
+            f"decide {name.upper()} as it is written, or override the session that is meant"
+        )
+    asked = asked or other
     if asked is None:
         raise DecisionError(f"there is no request {name}; `loopguard-console pending` lists them")
     if seen and asked.seen and seen != asked.seen:

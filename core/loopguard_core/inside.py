@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 
 from loopguard_core.inbox import runs
-from loopguard_core.processes import alive, ancestors
+from loopguard_core.processes import alive, ancestors, name_of, started
+from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loopguard_core.store.contract import Store
+    from loopguard_core.store.contract import Session, Store
 
+#: What the first process of a system is called.
+_SYSTEMS = frozenset(("systemd", "init", "launchd"))
 ENVIRONMENT = "LOOPGUARD_SESSION"
 
 
@@ -34,9 +37,24 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
     for session in store.sessions() if store is not None else ():
         if session.ended or session.pid not in above or session.host not in ("", here):
             continue
-        if alive(session.pid, session.pid_started):
+        if _is_it(session, shared=is_url(store.place) if store is not None else False):
             return session.session
     return ""
+
+
+def _is_it(session: Session, *, shared: bool) -> bool:
+    """True where the process of *session* is the one above this that has its number.
+
+    In a store that is *shared* any machine could say so of this one, and keep its people from deciding. There a
+    session has to know when the process started; and the system's first one, of which that is easily guessed,
+    is nobody's agent.
+    """
+    if not shared:
+        return alive(session.pid, session.pid_started)
+    since = started(session.pid)
+    if session.pid == 1 and name_of(1) in _SYSTEMS:
+        return False
+    return bool(session.host) and (since == session.pid_started if since else True)
 
 
 def _over(store: Store | None, session: str) -> bool:

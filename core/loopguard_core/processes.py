@@ -46,6 +46,15 @@ def started(pid: int) -> str:
     return "" if _has_proc() else _ps(pid, "lstart")
 
 
+def name_of(pid: int) -> str:
+    """The name of process *pid*, as the system has it; empty where it cannot be told."""
+    try:
+        with open(f"{_PROC}/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return "" if _has_proc() else os.path.basename(_ps(pid, "comm"))
+
+
 def alive(pid: int, since: str = "") -> bool:
     """True where process *pid* runs and, where *since* is given, is the one that started then.
 
@@ -55,7 +64,7 @@ def alive(pid: int, since: str = "") -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         pass
