@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+import postgres
 from agent_process import Agent
 from commands import command
 from loopguard_console.card import Asking, request_card
+from loopguard_console.cli import cli
 from loopguard_core import escape, processes
+from loopguard_core.events import Event
 from loopguard_core.store.contract import whose
+from loopguard_core.store.door import open_store
 from sessions import approve_pending, call, loop, meanwhile, session, store_in
 
 ME = f"{processes.user()}@{os.uname().nodename}"
@@ -75,3 +81,13 @@ def test_a_user_without_a_name_is_still_somebody(monkeypatch: pytest.MonkeyPatch
     for name in ("USER", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
     assert escape.whoami() == f"uid-64321@{os.uname().nodename}"
+
+
+@pytest.mark.parametrize("engine", ["file", pytest.param("server", marks=postgres.needs)])
+def test_a_query_over_sessions_says_whose_each_is(engine: str, tmp_path: Path) -> None:
+    place = str(tmp_path / "store.db") if engine == "file" else postgres.emptied()
+    with closing(open_store(place)) as store:
+        store.append(Event("session_start", "s", data={"host": "desk", "user": "ada", "cwd": "/w"}))
+    asked = "select session, cwd, host, run_by from sessions"
+    done = CliRunner().invoke(cli, ["--store", place, "query", asked, "--json"])
+    assert json.loads(done.output) == {"session": "s", "cwd": "/w", "host": "desk", "run_by": "ada"}

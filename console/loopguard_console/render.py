@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from math import isfinite
 
 from rich.cells import cell_len, set_cell_size
 
@@ -157,12 +158,15 @@ def tier_letter(tier: int) -> str:
 
 def clock(ts: float | None) -> str:
     """The time of day at *ts* (seconds since the epoch) in the local zone; blanks where unknown."""
-    return "--:--:--" if ts is None else time.strftime("%H:%M:%S", time.localtime(ts))
+    try:
+        return "--:--:--" if ts is None else time.strftime("%H:%M:%S", time.localtime(ts))
+    except (ValueError, OverflowError, OSError):  # a time that no calendar has
+        return "--:--:--"
 
 
 def span(seconds: float | None) -> str:
     """A length of time in at most six characters: ``12ms``, ``1.4s``, ``2:05``, ``3h12``, ``4d``."""
-    if seconds is None:
+    if seconds is None or not isfinite(seconds):
         return ""
     if seconds < 0:
         seconds = 0.0

@@ -23,6 +23,7 @@ from loopguard_core.calls import (
 )
 from loopguard_core.columns import Rising, Times
 from loopguard_core.events import TYPES, Event, expand
+from loopguard_core.folding import ODD, fold
 from loopguard_core.identity import EXACT, Payload
 from loopguard_core.repeats import Repeats
 from loopguard_core.snapshots import Snapshots
@@ -79,6 +80,7 @@ class Recording(Repeats):
         self.start: Event | None = None
         self.end: Event | None = None
         self.lost = 0
+        self.odd = 0
         self.spending = Spending()
         self.letters: dict[int, int] = {}
         self._last_of = array("I")
@@ -130,7 +132,10 @@ class Recording(Repeats):
                 memory.append(event)
             self.seq = event.seq or self.seq + 1
             self.session = self.session or event.session
-            self._fold(event)
+            try:
+                self._fold(event)
+            except ODD:
+                self.odd += 1
             self._snapshots.passed(self.seq, self.guard)
 
     def _fold(self, event: Event) -> None:
@@ -252,7 +257,7 @@ class Recording(Repeats):
         reached = 0 if guard.policy.spans_turns else next(turns, 1) - 1
         while reached < self.seq and (events := self.source.after(reached, _AT_ONCE)):
             for event in events:
-                guard.apply(event)
+                fold(guard, event)
             reached = events[-1].seq or reached + len(events)
         self.guard.adopt(guard)
         self._snapshots.turned(self.seq, self.guard)
@@ -394,7 +399,7 @@ class Recording(Repeats):
             before = self.guard_at(start.seq - 1).rule(start).verdict
         if after is None and end is not None and self._tier_after(index):
             twin = self.guard_at(end.seq - 1).copy()
-            after = twin.apply(end)
+            after = fold(twin, end)
         return before, after
 
     def foreign(self, index: int) -> Verdict | None:

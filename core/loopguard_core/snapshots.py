@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from loopguard_core.folding import fold
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +91,7 @@ class Snapshots:
         # A copy of a heavy guard costs as much as folding many events.
         close = max(self._close, self._spacing // self._most_near, guard.policy.weight() // 8)
         for event in self._between(reached, seq, guard, source):
-            guard.apply(event)
+            fold(guard, event)
             reached += 1
             if reached % close == 0:
                 self._remember(reached, guard)

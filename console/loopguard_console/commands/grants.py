@@ -12,6 +12,7 @@ from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import safe, span
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.controls import Grant
+from loopguard_core.folding import fold
 from loopguard_core.store.contract import Session, Store
 
 
@@ -49,7 +50,7 @@ def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
     opening = next((e for e in events if e.type == "session_start"), None)
     guard = guard_of(opening)
     for event in events:
-        guard.apply(event)
+        fold(guard, event)
     return [
         g for g in guard.controls.grants if g.left != 0 and (g.expires is None or now < g.expires)
     ]

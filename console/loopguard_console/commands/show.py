@@ -51,4 +51,5 @@ def _head(session: Session, recording: Recording) -> None:
     say("  ".join(part for part in parts if part))
     waits = f"  {session.waiting} waiting" if session.waiting else ""
     lost = f"  {recording.lost} events lost" if recording.lost else ""
-    say(f"{len(recording)} calls  worst {recording.worst.word}  guard {guard}{waits}{lost}")
+    odd = f"  {recording.odd} events make no sense" if recording.odd else ""
+    say(f"{len(recording)} calls  worst {recording.worst.word}  guard {guard}{waits}{lost}{odd}")

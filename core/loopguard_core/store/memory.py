@@ -232,7 +232,8 @@ class MemoryStore(Store):
     def _session(self, name: str) -> Session:
         log = self._events[name]
         session = Session(name)
-        session.seq, session.first_ts, session.last_ts = log[-1].seq, log[0].ts, log[-1].ts
+        session.seq = log[-1].seq
+        session.first_ts, session.last_ts = records.moment(log[0].ts), records.moment(log[-1].ts)
         session.calls = sum(e.type == "call_start" for e in log)
         session.worst = self._worst.get(name, 0)
         session.waiting = sum(
@@ -246,11 +247,11 @@ class MemoryStore(Store):
         opened = self._requests[name]
         log = self._events[opened.session]
         request = Request(name, opened.session, opened.seq)
-        request.opened_ts = opened.ts
         request.delivered = ("request_delivered", "", name) in self._once
         call = self._once.get(("call_start", opened.session, opened.text("call")))
         start = _last(log, ("session_start",))
-        records.asked(request, opened.data, call.data if call is not None else {}, start.data)
+        called = call.data if call is not None else {}
+        records.asked(request, opened.ts, opened.data, called, start.data)
         answer = self._once.get(("request_resolved", "", name))
         return request if answer is None else records.answered(request, answer.ts, answer.data)
 

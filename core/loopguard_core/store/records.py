@@ -1,4 +1,8 @@
-"""Sessions and requests as the contract shows them, from what their events say."""
+"""Sessions and requests as the contract shows them, from what their events say.
+
+Whoever may append can write any row. So nothing is taken for what it should be: one session's numbers must not
+keep people from seeing the others.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,39 @@ if TYPE_CHECKING:
 
     Data = Mapping[str, Any]
 
+#: Times that a calendar has, in seconds since the epoch: the years 68 to 287,000.
+_FIRST, _LAST = -6e10, 9e12
+#: No system gives a process a greater number.
+_PIDS = 2**31
+
 
 def session(row: tuple[Any, ...]) -> Session:
     """A row of an engine's list of sessions: name, number, time, calls, worst, ended, time of the first event,
     waiting requests, and what its last start says."""
     name, seq, ts, calls, worst, ended, first, waiting, start = row
     found = Session(name)
-    found.seq, found.calls, found.worst, found.waiting = seq, calls, worst, waiting
-    found.ended, found.first_ts, found.last_ts = bool(ended), first, ts
-    return describe(found, from_text(start) if start else {})
+    found.seq, found.calls, found.waiting = seq, calls, waiting
+    found.worst = min(max(worst, Tier.ALLOW), Tier.HALT)
+    found.ended, found.first_ts, found.last_ts = bool(ended), moment(first), moment(ts)
+    return describe(found, said(start))
+
+
+def said(text: str | None) -> dict[str, Any]:
+    """The fields in the JSON *text*; none where it is no object, or nothing that can be read."""
+    try:
+        fields = from_text(text) if text else {}
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def moment(ts: object) -> float | None:
+    """*ts* where it is a time that can be shown."""
+    try:
+        time = float(ts) if isinstance(ts, (int, float)) else None
+    except OverflowError:
+        return None
+    return time if time is not None and _FIRST < time < _LAST else None
 
 
 def tool_of(
@@ -46,13 +74,14 @@ def describe(session: Session, start: Data) -> Session:
     session.cwd = _text(start, "cwd")
     session.host = _text(start, "host")
     session.user = _text(start, "user")
-    session.pid = _whole(start, "pid")
+    session.pid = _pid(start)
     session.pid_started = _text(start, "pid_started")
     return session
 
 
-def asked(request: Request, opened: Data, call: Data, start: Data) -> Request:
-    """Fill *request* from its ``request_opened``, its call's start and its session's start."""
+def asked(request: Request, ts: object, opened: Data, call: Data, start: Data) -> Request:
+    """Fill *request* from its ``request_opened`` at *ts*, its call's start and its session's start."""
+    request.opened_ts = moment(ts)
     verdict = opened.get("verdict", call.get("verdict"))
     process = opened if "pid" in opened else start
     request.call = _text(opened, "call")
@@ -64,9 +93,9 @@ def asked(request: Request, opened: Data, call: Data, start: Data) -> Request:
     request.cause = _text(opened, "cause")
     request.seen = _text(opened, "seen")
     request.unanswered = _text(opened, "unanswered") or request.unanswered
-    request.deadline = _number(opened, "deadline")
-    request.late_until = _number(opened, "late_until")
-    request.pid = _whole(process, "pid")
+    request.deadline = moment(opened.get("deadline"))
+    request.late_until = moment(opened.get("late_until"))
+    request.pid = _pid(process)
     request.pid_started = _text(process, "pid_started")
     request.host = _text(process, "host")
     request.user = _text(process, "user")
@@ -76,7 +105,7 @@ def asked(request: Request, opened: Data, call: Data, start: Data) -> Request:
 def answered(request: Request, ts: float | None, answer: Data) -> Request:
     """Fill *request* from its ``request_resolved``."""
     request.resolution = _text(answer, "resolution")
-    request.resolved_ts = ts
+    request.resolved_ts = moment(ts)
     request.by = _text(answer, "by")
     request.note = _text(answer, "note")
     if request.resolution == "modified" and "args" in answer:
@@ -89,14 +118,9 @@ def _text(data: Data, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(data: Data, name: str) -> int:
-    value = data.get(name)
-    return value if isinstance(value, int) else 0
-
-
-def _number(data: Data, name: str) -> float | None:
-    value = data.get(name)
-    return float(value) if isinstance(value, (int, float)) else None
+def _pid(data: Data) -> int:
+    value = data.get("pid")
+    return value if isinstance(value, int) and 0 < value < _PIDS else 0
 
 
 def _tier(word: object) -> int:

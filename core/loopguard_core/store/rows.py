@@ -291,7 +291,7 @@ def _unpack(session: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
         try:
             data = {} if rest is None else scan(rest, 0)[0]
         except (ValueError, StopIteration, RecursionError):
-            data = load(rest)
+            data = _otherwise(rest)
         # What a column could not carry whole stands in the rest, and wins.
         if call is not None and "call" not in data:
             data["call"] = call
@@ -300,7 +300,18 @@ def _unpack(session: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
         if tool is not None and "tool" not in data:
             data["tool"] = tool
         if payload and payload[0] is not None:
-            data.update(from_text(payload[0]))
+            try:
+                data.update(from_text(payload[0]))
+            except (TypeError, ValueError):
+                data["damaged"] = True
         event = new(Event)
         event.type, event.session, event.seq, event.ts, event.data = kind, session, seq, ts, data
         yield event
+
+
+def _otherwise(text: str) -> dict[str, Any]:
+    """The fields in a *text* that is not as we write it; ``damaged`` where it cannot be read at all."""
+    try:
+        return dict(load(text))
+    except (TypeError, ValueError):
+        return {"damaged": True}

@@ -311,9 +311,9 @@ class SqliteStore(Store):
     ) -> Request:
         opening = self._event(opened)
         request = Request(name, session, opened & schema.MASK)
-        request.opened_ts = opening.ts
         request.delivered = delivered is not None
-        records.asked(request, opening.data, self._event(call).data, self._event(start).data)
+        called, begun = self._event(call).data, self._event(start).data
+        records.asked(request, opening.ts, opening.data, called, begun)
         if resolved is not None:
             answer = self._event(resolved)
             records.answered(request, answer.ts, answer.data)

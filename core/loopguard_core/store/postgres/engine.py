@@ -258,14 +258,13 @@ def _request(row: tuple[Any, ...]) -> Request:
     name, session, opened, resolved, delivered, *rest = row
     asked_ts, asked, more, answered_ts, answer, note, tool, call, args, start = rest
     request = Request(name, session, opened)
-    request.opened_ts = asked_ts
     request.delivered = delivered
     about = {"tool": tool} if tool is not None else {}
-    records.asked(request, _data(asked, more), {**about, **_data(call, args)}, _data(start, None))
+    said = {**about, **_data(call, args)}
+    records.asked(request, asked_ts, _data(asked, more), said, _data(start, None))
     return records.answered(request, answered_ts, _data(answer, note)) if resolved else request
 
 
 def _data(data: str | None, payload: str | None) -> dict[str, Any]:
     """What an event says, from its two columns."""
-    said = dict(rows.from_text(data)) if data else {}
-    return {**said, **rows.from_text(payload)} if payload else said
+    return {**records.said(data), **records.said(payload)}

@@ -4,8 +4,9 @@
 --   loopguard_viewer   reads everything, writes nothing
 --   loopguard_decider  reads everything, answers requests, grants, halts, resets; changes and removes nothing
 --
--- Run it as the owner of the store, who may make roles, once a console or an agent has made the tables; run it
--- again after an update. It changes nothing for the owner, who alone brings the store up to date and prunes it.
+-- Run it as the owner of the store, who may make roles, once a console or an agent has made the tables. Bringing
+-- the store up to date runs it again where it was run before. It changes nothing for the owner, who alone brings
+-- the store up to date and prunes it.
 
 BEGIN;
 
@@ -39,7 +40,7 @@ GRANT INSERT (request, n, session, call, opened) ON loopguard.request TO loopgua
 GRANT EXECUTE ON FUNCTION loopguard.next_request(bigint) TO loopguard_agent, loopguard_decider;
 GRANT UPDATE (session, call, opened, resolved, resolved_in, delivered, delivered_in)
   ON loopguard.request TO loopguard_agent, loopguard_decider;
-GRANT INSERT, UPDATE ON loopguard.machine TO loopguard_agent, loopguard_decider;
+GRANT INSERT (host, behind, ts), UPDATE (behind, ts) ON loopguard.machine TO loopguard_agent, loopguard_decider;
 
 -- Deciders only: grants for a request, a console that is attached, the index of the search.
 GRANT UPDATE (granted, granted_in) ON loopguard.request TO loopguard_decider;
@@ -56,13 +57,15 @@ DO $body$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['session', 'event', 'payload', 'request'] LOOP
+  FOREACH name IN ARRAY ARRAY['session', 'event', 'payload', 'request', 'machine'] LOOP
     EXECUTE format('ALTER TABLE loopguard.%I ENABLE ROW LEVEL SECURITY', name);
     EXECUTE format('DROP POLICY IF EXISTS people_read ON loopguard.%I', name);
     EXECUTE format('DROP POLICY IF EXISTS deciders_write ON loopguard.%I', name);
     EXECUTE format('DROP POLICY IF EXISTS agents_read ON loopguard.%I', name);
     EXECUTE format('DROP POLICY IF EXISTS agents_write ON loopguard.%I', name);
     EXECUTE format('DROP POLICY IF EXISTS agents_answer ON loopguard.%I', name);
+    EXECUTE format('DROP POLICY IF EXISTS own ON loopguard.%I', name);
+    CONTINUE WHEN name = 'machine';
     EXECUTE format('CREATE POLICY people_read ON loopguard.%I FOR SELECT
       TO loopguard_viewer, loopguard_decider USING (true)', name);
     EXECUTE format('CREATE POLICY deciders_write ON loopguard.%I
@@ -74,6 +77,12 @@ BEGIN
     END IF;
   END LOOP;
 END $body$;
+
+-- Each login speaks for itself, whatever hosts it names.
+CREATE POLICY people_read ON loopguard.machine FOR SELECT
+  TO loopguard_agent, loopguard_viewer, loopguard_decider USING (true);
+CREATE POLICY own ON loopguard.machine TO loopguard_agent, loopguard_decider
+  USING (owner = current_user) WITH CHECK (owner = current_user);
 
 CREATE POLICY agents_read ON loopguard.session FOR SELECT TO loopguard_agent USING (owner = current_user);
 CREATE POLICY agents_write ON loopguard.session FOR INSERT TO loopguard_agent
@@ -88,7 +97,10 @@ CREATE POLICY agents_write ON loopguard.payload FOR INSERT TO loopguard_agent
 CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
   WITH CHECK (
     EXISTS (SELECT 1 FROM loopguard.session AS s
-      WHERE s.session = event.session AND s.owner = current_user)
+      WHERE s.session = event.session AND s.born = event.born AND s.owner = current_user)
+    AND seq BETWEEN 1 AND 9007199254740991 AND (ts IS NULL OR ts BETWEEN -6e10 AND 9e12)
+    AND coalesce(tier, 0) BETWEEN 0 AND 3 AND worst BETWEEN 0 AND 3 AND level BETWEEN 0 AND 3
+    AND calls >= 0 AND bytes >= 0
     AND (data IS NULL OR json_typeof(data::json) = 'object')
     AND CASE type
       WHEN 'request_resolved' THEN payload IS NULL AND large IS NULL
@@ -98,13 +110,15 @@ CREATE POLICY agents_write ON loopguard.event FOR INSERT TO loopguard_agent
         'gap', 'note')
     END);
 
--- The number of a new request is one that was drawn, and no name is taken that has yet to be given.
+-- The number of a new request is one that was drawn, and no name is taken that has yet to be given, or that
+-- looks like another one's.
 CREATE POLICY agents_write ON loopguard.request FOR INSERT TO loopguard_agent
   WITH CHECK (
     EXISTS (SELECT 1 FROM loopguard.session AS s
       WHERE s.session = request.session AND s.owner = current_user)
     AND n <= (SELECT last_value FROM loopguard.request_n)
-    AND CASE WHEN request ~ '^R[0-9]+$' THEN substr(request, 2)::numeric <= n ELSE true END);
+    AND CASE WHEN request ~ '^R[0-9]+$' THEN substr(request, 2)::numeric <= n
+      ELSE request ~ '^R[A-Z0-9]+(@.*)?$' END);
 CREATE POLICY agents_answer ON loopguard.request FOR UPDATE TO loopguard_agent
   USING (EXISTS (SELECT 1 FROM loopguard.session AS s
     WHERE s.session = request.session AND s.owner = current_user))

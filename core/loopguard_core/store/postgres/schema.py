@@ -133,17 +133,43 @@ FROM loopguard.event AS c LEFT JOIN loopguard.event AS e
   ON e.session = c.session AND e.born = c.born AND e.call = c.call AND e.type = 'call_end'
 WHERE c.type = 'call_start'"""
 
-_VIEWS = f"""
-CREATE VIEW loopguard.calls AS
+
+def _view_of_calls(whole: str, number: str, make: str = "CREATE") -> str:
+    """The view ``calls``, where *whole* and *number* read a number from a text."""
+    count = whole.format("loopguard.field(c.data, 'verdict', 'count')")
+    seconds = number.format("loopguard.field(e.data, 'duration')")
+    return f"""{make} VIEW loopguard.calls AS
 SELECT c.session, c.calls AS number, loopguard.shown(c.ts) AS time, c.tool,
   loopguard.cut({_ARGS}) AS args,
   coalesce(loopguard.field(e.data, 'outcome'), 'pending') AS outcome,
   loopguard.word(greatest(coalesce(c.tier, 0), coalesce(e.tier, 0))) AS tier,
-  loopguard.field(c.data, 'verdict', 'count')::bigint AS count,
+  {count} AS count,
   coalesce(loopguard.field(e.data, 'verdict', 'reason'), loopguard.field(c.data, 'verdict', 'reason'))
     AS reason,
-  loopguard.field(e.data, 'duration')::double precision AS seconds,
-  loopguard.cut({_RESULT}) AS result, c.call{_CALLS};
+  {seconds} AS seconds,
+  loopguard.cut({_RESULT}) AS result, c.call{_CALLS};"""
+
+
+def _view_of_sessions(more: str, make: str = "CREATE") -> str:
+    """The view ``sessions``, with *more* columns."""
+    return f"""{make} VIEW loopguard.sessions AS
+SELECT s.session, loopguard.field(b.data, 'agent') AS agent, loopguard.shown(f.ts) AS started,
+  loopguard.shown(l.ts) AS last, l.calls, loopguard.word(l.worst) AS worst,
+  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}) AS waiting,
+  l.ended, l.seq AS events, loopguard.field(b.data, 'cwd') AS cwd,
+  loopguard.field(b.data, 'host') AS host{more}
+FROM loopguard.session AS s
+CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY seq DESC LIMIT 1) AS l
+CROSS JOIN LATERAL (SELECT ts FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born ORDER BY seq LIMIT 1) AS f
+LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.mark = {START} ORDER BY seq DESC LIMIT 1) AS b
+  ON true;"""
+
+
+_VIEWS = f"""
+{_view_of_calls("{0}::bigint", "{0}::double precision")}
 
 CREATE VIEW loopguard.payloads AS
 SELECT c.session, c.calls AS number, c.tool, {_ARGS} AS args, {_RESULT} AS result, c.call{_CALLS};
@@ -153,20 +179,7 @@ SELECT c.session, c.seq, loopguard.shown(c.ts) AS time, c.type, c.call, c.reques
   loopguard.cut({_PAYLOAD.format("c")}) AS payload
 FROM loopguard.event AS c;
 
-CREATE VIEW loopguard.sessions AS
-SELECT s.session, loopguard.field(b.data, 'agent') AS agent, loopguard.shown(f.ts) AS started,
-  loopguard.shown(l.ts) AS last, l.calls, loopguard.word(l.worst) AS worst,
-  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}) AS waiting,
-  l.ended, l.seq AS events, loopguard.field(b.data, 'cwd') AS cwd,
-  loopguard.field(b.data, 'host') AS host
-FROM loopguard.session AS s
-CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
-  WHERE e.session = s.session AND e.born = s.born ORDER BY seq DESC LIMIT 1) AS l
-CROSS JOIN LATERAL (SELECT ts FROM loopguard.event AS e
-  WHERE e.session = s.session AND e.born = s.born ORDER BY seq LIMIT 1) AS f
-LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
-  WHERE e.session = s.session AND e.born = s.born AND e.mark = {START} ORDER BY seq DESC LIMIT 1) AS b
-  ON true;
+{_view_of_sessions("")}
 
 CREATE VIEW loopguard.requests AS
 SELECT r.request, r.session, loopguard.shown(o.ts) AS opened, c.tool,
@@ -300,6 +313,60 @@ DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.opened IS NOT NULL)
 EXECUTE FUNCTION loopguard.check_request();
 """
 
+# A row may say anything, as far as the server is concerned: what is no JSON, or no number, shows nothing, and
+# keeps nobody from the other rows. Numbers of requests are passed by for those alone who may decide, since an
+# agent could use them up. And what one login says of a host is no other login's to change.
+_CALM = f"""
+CREATE OR REPLACE FUNCTION loopguard.field(document text, VARIADIC path text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
+BEGIN
+  RETURN document::pg_catalog.json OPERATOR(pg_catalog.#>>) path;
+EXCEPTION WHEN others THEN
+  BEGIN
+    -- what PostgreSQL's text cannot hold: NUL, half a surrogate pair
+    RETURN pg_catalog.regexp_replace(
+      document, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{{2}})', '\\\\ufffd', 'g'
+    )::pg_catalog.json OPERATOR(pg_catalog.#>>) path;
+  EXCEPTION WHEN others THEN
+    RETURN NULL;
+  END;
+END $body$;
+
+CREATE FUNCTION loopguard.whole(value text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
+  SELECT CASE WHEN value ~ '^-?[0-9]{{1,18}}$' THEN value::bigint END
+$body$;
+
+CREATE FUNCTION loopguard.number(value text) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
+  SELECT CASE WHEN value ~ '^-?[0-9]{{1,18}}([.][0-9]{{1,40}})?([eE][-+]?[0-9]{{1,2}})?$'
+    THEN value::double precision END
+$body$;
+
+{_view_of_calls("loopguard.whole({0})", "loopguard.number({0})", "CREATE OR REPLACE")}
+{_view_of_sessions(", loopguard.field(b.data, 'user') AS run_by", "CREATE OR REPLACE")}
+
+CREATE OR REPLACE FUNCTION loopguard.next_request(given bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  drawn bigint := nextval('loopguard.request_n');
+BEGIN
+  IF drawn < given AND given < {10**10}
+    AND has_column_privilege(session_user, 'loopguard.request', 'granted', 'UPDATE') THEN
+    PERFORM pg_advisory_xact_lock({0x4C704764}, 1);
+    IF (SELECT last_value FROM loopguard.request_n) < given THEN
+      RETURN setval('loopguard.request_n', given);
+    END IF;
+    drawn := nextval('loopguard.request_n');
+  END IF;
+  RETURN drawn;
+END $body$;
+
+DELETE FROM loopguard.machine;
+ALTER TABLE loopguard.machine ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT current_user,
+  DROP CONSTRAINT machine_pkey, ADD PRIMARY KEY (host, owner);
+"""
+
 #: The steps in order; a store's version is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS),
@@ -307,6 +374,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("whose a session is, and what a request may point to", _OWNERS),
     ("what no search path changes, and what a request stays about", _FIRM),
     ("numbers of requests that nobody waits for", _UNHURRIED),
+    ("what a row may say, and who speaks for a machine", _CALM),
 )
 #: The schema that this version writes.
 VERSION = len(STEPS)

@@ -92,7 +92,13 @@ class ServerIndex(Index):
             " <-> ".join([*(f"'{w}'" for w in p[:-1]), f"'{p[-1]}':*"]) for p in asked
         )
         only = rows.narrow(session) if session else None
-        found = self._link.rows(_FIND, (query, only, only, query, limit))
+        try:
+            found = self._link.rows(_FIND, (query, only, only, query, limit))
+        except Denied:
+            raise Denied(
+                f"the event store {self._link.place} does not let an agent's login search; "
+                "search as a viewer or a decider"
+            ) from None
         return [Hit(name, seq, again, self._parts(name, seq, asked)) for name, seq, again in found]
 
     def _parts(self, session: str, seq: int, asked: list[list[str]]) -> list[tuple[str, bool]]:

@@ -248,6 +248,9 @@ WHERE CASE WHEN host = %s THEN ts > %s
 # host, events that wait there, ts
 MACHINE = """
 INSERT INTO loopguard.machine (host, behind, ts) VALUES (%s, %s, %s)
-ON CONFLICT (host) DO UPDATE SET behind = excluded.behind, ts = excluded.ts"""
-MACHINES = "SELECT host, behind, ts FROM loopguard.machine"
+ON CONFLICT (host, owner) DO UPDATE SET behind = excluded.behind, ts = excluded.ts"""
+# Each login of a host has what waits for it; no clock is ahead of the server's.
+MACHINES = """
+SELECT host, sum(greatest(behind, 0)), max(least(ts, extract(epoch FROM clock_timestamp())))
+FROM loopguard.machine WHERE ts > 0 GROUP BY host"""
 VERSION = "SELECT last_value + is_called::integer FROM loopguard.event_at"
