@@ -50,6 +50,8 @@ SECRETS = [
     ("sshpass -p {} ssh host", "hunter2hunter"),
     ('{{"auths": {{"r.example": {{"auth": "{}"}}}}}}', "dXNlcjpwYXNzd29yZA=="),
     ("machine x.example login bob password {}", "hunter2hunter"),
+    ("machine x.example\nlogin bob\npassword {}\n", "hunter2hunter"),
+    ("\u2019hf_{}", "abcdefghij0123456789ABCD"),
     ("post to https://hooks.slack.com/services/{}", "T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"),
     ("https://a.blob.example/c?sv=2020&sig={}&se=1", "aBcD1234%2Fabcdefghijkl%3D"),
     ("https://b.s3.example/k?X-Amz-Signature={}", "0123456789abcdef0123456789abcdef"),
@@ -83,6 +85,23 @@ def test_a_secret_never_reaches_the_disk(tmp_path: Path, around: str, secret: st
     store.close()
     for file in tmp_path.iterdir():
         assert body[-8:] not in file.read_bytes()
+
+
+@pytest.mark.parametrize(("around", "secret"), SECRETS)
+@pytest.mark.parametrize("padding", [0, 5_000])
+def test_a_secret_is_found_in_a_text_of_any_length(around: str, secret: str, padding: int) -> None:
+    text = f"{'word ' * padding}\n{around.format(secret)}\n{'word ' * padding}"
+    for whole in (dump({"result": text}), json.dumps({"args": {"a": [text]}}, ensure_ascii=False)):
+        clean = Redactor(b"k")(whole)
+        assert MARK in clean and json.loads(clean).keys() == json.loads(whole).keys()
+        assert secret.split("-----")[0][-8:] not in clean
+
+
+def test_secrets_that_stand_side_by_side_all_go() -> None:
+    bot = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
+    text = f"{bot}{bot} token=cookie: session=31d4d96e407aad42"
+    clean = Redactor(b"k")(dump({"result": text}))
+    assert "TcvCH1vG" not in clean and "31d4d96e" not in clean
 
 
 @pytest.mark.parametrize(
@@ -183,7 +202,7 @@ def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----", "token='", "\\", "bearer "],
+    ["eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----", "token='", "\\", "bearer ", "-u=a", "cookie:", "-", "sk-a-"],
 )  # fmt: skip
 def test_no_text_makes_it_slow(piece: str) -> None:
     text = dump({"result": piece * (300_000 // len(piece))})

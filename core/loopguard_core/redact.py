@@ -27,50 +27,56 @@ MARK = "[redacted:"
 # -- tokens that are known by their beginning; the beginning stays, so that a reader knows what it was
 
 _SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
+# Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+# A dash is frequent: whatever follows one is tried in a single walk, which goes on right behind the dash.
+_DASHED = rf"""(?x)-(?=
+    (?=[A-Za-z0-9_-]{{16}})(?:(?<={_START}sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)
+      |(?<=xapp-)|(?<=xai-)|(?<=tvly-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=AGE-SECRET-KEY-))
+      ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+)
+    # the command lines of curl, sshpass and openssl
+  | (?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]+)
+  | p(?<={_START}sshpass[ ]-p)[ ]?['"\\]*([^\s'"\\]+)
+  | pass(?:in|out)?[ =]pass:([^\s'"\\]+))"""
 _TOKENS = (
-    # letters to look for, the whole shape with what goes as its group
-    (
-        "-",
-        r"-(?=[A-Za-z0-9_-]{16})(?:(?<=(?<![A-Za-z0-9])sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)"
-        r"|(?<=xapp-)|(?<=xai-)|(?<=tvly-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=AGE-SECRET-KEY-))((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]+)",
-    ),
+    # letters to look for, the whole shape with what goes as its last group, or all of it
+    ("-", _DASHED),
     (
         "_",
         r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
-        r"|(?<=npm_)|(?<=(?<![A-Za-z0-9])hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
-        r"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<=(?<![A-Za-z0-9])secret_)(?=[A-Za-z0-9]{32}))"
+        rf"|(?<=npm_)|(?<={_START}hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
+        rf"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<={_START}secret_)(?=[A-Za-z0-9]{{32}}))"
         r"([A-Za-z0-9_]+)",
     ),
-    ("A", r"A[KS]IA(?<=(?<![A-Za-z0-9])A.IA)([A-Z0-9]{12,})(?![a-z])"),
-    ("A", r"AIza([A-Za-z0-9_-]{30,})"),
+    (
+        "A",  # Amazon, Google, and the bots of Telegram
+        rf"A(?:[KS]IA(?<={_START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza([A-Za-z0-9_-]{{30,}})"
+        r"|A(?<=[0-9]{6}:AA)[A-Za-z0-9_-]{30,})",
+    ),
     (
         "J",
-        r"J(?<=(?<![A-Za-z0-9_-])eyJ)([A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?)",
+        rf"J(?<={_START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*)?)",
     ),
     ("G", r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
     (
-        "-",
+        "-----BEGIN",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
     ),
     ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
     ("@", r"://((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,})@"),
-    ("ya29.", r"(?<![A-Za-z0-9])ya29\.([A-Za-z0-9_-]{16,})"),
-    (":AA", r"[0-9]{6,12}:(AA[A-Za-z0-9_-]{30,})"),
+    ("ya29.", rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})"),
     # hashes of passwords, as they stand in shadow and htpasswd files
     ("$", r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})"),
     ("hooks.slack", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
     ("?", rf"\?{_SIGNATURE}"),
     ("&", rf"&{_SIGNATURE}"),
-    # Docker's login, curl's and sshpass's command lines
+    # Docker's login
     ('"auth', r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})'),
-    ("-", r"""-(?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]*:([^\s'"\\/]+)"""),
-    ("-", r"-p(?<=(?<![a-z])sshpass -p) ?['\"\\]*([^\s'\"\\]+)"),
-    ("-", r"-pass(?:in|out)?[ =]pass:([^\s'\"\\]+)"),
-    ("-", r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)"),
+    ("mysql", r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)"),
 )
 #: letters from the rarest to the most frequent, and what stands in every JSON text
-_RARE = '@_/zqjxkvbwgpyfmucldhrsnioate":'
+_RARE = '@$?&JGA_-/zqjxkvbwgpyfmucldhrsnioate.0123456789":'
 
 
 def _rarest(letters: str) -> str:
@@ -78,18 +84,21 @@ def _rarest(letters: str) -> str:
     return min(letters, key=_RARE.find, default="")
 
 
-def _gated(shapes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """What is looked for in a text, its rarest letter first, and the shapes behind it.
+def _gated(shapes: Iterable[tuple[str, str]], long: int) -> tuple[tuple[str, str, str], ...]:
+    """For each shape the rarest letter, the word that has to stand in the text as well, and the shape.
 
-    Looking for letters in a long text is most of the work, so it is done once for all that share them.
+    Words of *long* letters or fewer are left to the shape.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    for letters, shape in shapes:
-        found[letters] = (*found.get(letters, ()), shape)
-    return tuple((_rarest(letters), letters, behind) for letters, behind in found.items())
+    return tuple(
+        (_rarest(letters), letters if len(letters) > long else "", shape)
+        for letters, shape in shapes
+    )
 
 
-_SHAPES = _gated(_TOKENS)
+#: Of a text below so many characters all words are looked for first: a process that lives for one call would
+#: have to compile the shapes. In a longer one, a shape finds its first letters quicker than a short word is.
+_SHORT, _LONG = 500, 8
+_SHAPES = _gated(_TOKENS, 0), _gated(_TOKENS, _LONG)
 
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
@@ -98,19 +107,14 @@ _KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.sp
 _NAMES = (
     # letters to look for, what the name ends with; "cre" stands in both of its two
     ("w", r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd)))"),
-    ("k", rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES}))"),
+    ("k", rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES})|(?P<header>ie)(?<=cookie))"),
+    ("z", "z(?<=authoriz)(?P<header>ation)"),
     ("cre", r"cre(?:t(?<=secret)(?!s)|dentials?)"),
     ("passphrase", "passphrase"),
 )
 _ENV = (
     ("K", r"_KEY(?=[A-Z0-9_]{0,40}\s?=)"),
     ("S", r"_PASS(?=[A-Z0-9_]{0,40}\s?=)"),
-)
-_HEADERS = _gated(
-    (
-        ("z", "z(?<=authoriz)ation"),
-        ("ookie", "cookie"),
-    )
 )
 _BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
 
@@ -136,6 +140,20 @@ def _shape(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@cache
+def _search(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    return _shape(pattern).search
+
+
+def _all_from(match: re.Match[str]) -> Iterator[re.Match[str]]:
+    """The first *match* in a text, and those that follow. To look for the first one alone costs half."""
+    search, text = match.re.search, match.string
+    found: re.Match[str] | None = match
+    while found is not None:
+        yield found
+        found = search(text, found.end())
+
+
 class Redaction:
     """What a person adds to what is known: own *patterns* (their first group goes, else all of it),
     *fields* by name, and tools whose arguments and results are never stored (``never_store``; a
@@ -152,7 +170,7 @@ class Redaction:
         fields: Iterable[str] = (),
         never_store: Iterable[str] = (),
     ) -> None:
-        self.fields = tuple(f.lower() for f in fields)
+        self.fields = tuple(f.lower() for f in fields if f)
         self.never_store = tuple(never_store)
         self.patterns = tuple(_compiled(p) for p in patterns)
 
@@ -179,7 +197,8 @@ class Redactor:
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
         self._digester = Digester(key)
-        self._names = _gated((*_NAMES, *((f, re.escape(f)) for f in self.rules.fields)))
+        names = (*_NAMES, *((f, re.escape(f)) for f in self.rules.fields))
+        self._names = _gated(names, 0), _gated(names, _LONG)
 
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
@@ -194,26 +213,24 @@ class Redactor:
 
     def _spans(self, text: str) -> list[Span]:
         spans: list[Span] = []
-        for gate, letters, shapes in _SHAPES:
-            if gate in text and letters in text:
-                spans += [m.span(1) for s in shapes for m in _shape(s).finditer(text)]
+        long = len(text) >= _SHORT
+        for gate, word, shape in _SHAPES[long]:
+            if gate in text and word in text and (first := _search(shape)(text)):
+                spans += [m.span(m.lastindex or 0) for m in _all_from(first)]
         low = text.lower()
         if len(low) != len(text):
             low = text.replace("\u0130", "i").lower()
-        for gate, letters, names in self._names:
-            if gate in low and letters in low:
-                for name in names:
-                    spans += _found(text, _shape(name).finditer(low), _value)
+        for gate, word, name in self._names[long]:
+            if gate in low and word in low and (first := _search(name)(low)):
+                headers: list[re.Match[str]] = []
+                spans += _found(text, _apart(_all_from(first), headers), _value)
+                spans += _found(text, headers, _header)
         if "_" in text:
-            for letters, name in _ENV:
-                if letters in text:
-                    spans += _found(text, _shape(name).finditer(text), _value)
-        for gate, letters, names in _HEADERS:
-            if gate in low and letters in low:
-                for name in names:
-                    spans += _found(text, _shape(name).finditer(low), _header)
-        if "b" in low and "bearer" in low:
-            spans += [m.span(1) for m in _shape(_BEARER).finditer(low)]
+            for letter, name in _ENV:
+                if letter in text and (first := _search(name)(text)):
+                    spans += _found(text, _all_from(first), _value)
+        if "b" in low and "bearer" in low and (first := _search(_BEARER)(low)):
+            spans += [m.span(1) for m in _all_from(first)]
         return spans
 
     def _replace(self, text: str, spans: list[Span]) -> str:
@@ -274,9 +291,18 @@ class Redactor:
         return whole[: start - at] + self.marker(match.group(1)) + whole[end - at :]
 
 
+def _apart(names: Iterator[re.Match[str]], headers: list[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """*names* of fields; those of HTTP headers, whose values go to the end of the line, go to *headers*."""
+    for name in names:
+        if name.lastgroup is None:
+            yield name
+        else:
+            headers.append(name)
+
+
 def _found(
     text: str,
-    names: Iterator[re.Match[str]],
+    names: Iterable[re.Match[str]],
     value: Callable[[str, re.Match[str]], Span | None],
 ) -> Iterator[Span]:
     """The values of *names*. A name inside a value says nothing of its own, so this stays linear."""
@@ -317,7 +343,9 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
 def _takes_a_word(text: str, at: int) -> bool:
     """True where the name at *at* is a command-line flag, or stands in a ``.netrc``."""
     before = text[max(0, at - 80) : at]
-    return re.search(r"--[\w-]{0,30}$|login\s+\S{1,60}\s+\w{0,12}$", before) is not None
+    return (
+        re.search(r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$", before) is not None
+    )
 
 
 def _stands_alone(text: str, at: int) -> bool:
