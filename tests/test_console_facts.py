@@ -60,3 +60,34 @@ def test_what_the_next_identical_call_will_meet() -> None:
     assert "next time runs, with advice" not in told(events, "graded", 0)
     texts = [" ".join(told(events, "graded", at).split()) for at in range(4)]
     assert "next time is blocked" in texts[1] and "next time is halted" in texts[2]
+
+
+def test_a_guard_that_had_no_say_only_would_have_done_something() -> None:
+    events = [call("search", {"q": "x"}) for _ in range(3)]
+    for at, title, meaning in (
+        (1, "WHY IT WOULD WARN", "the guard would have given advice"),
+        (2, "WHY IT WOULD STOP", "the guard would not have let the call run"),
+    ):
+        text = " ".join(told(events, "graded", at).split())
+        assert title in text and meaning in text
+        assert " told " not in text and " advice search" in text
+    asked = [Event("session_start", "s", data={"mode": "ask"}), *events]
+    watched = " ".join(told(asked, "graded", 1).split())
+    assert "WHY IT WARNED" in watched and " told search" in watched
+
+
+def test_what_comes_next_is_said_of_the_counter_that_objected() -> None:
+    """The tool's failures and those of one signature are counted apart."""
+    events = [call("terminal", {"command": f"try {n}"}, "no", ok=False) for n in range(3)]
+    text = told(events, "hermes", policies={"hermes": {"hard_stop_enabled": True}})
+    assert "3 of 3, halt at 8" in text
+    pair = [call("read", {"path": name}) for _ in range(4) for name in ("a", "b")]
+    stopped = told(pair, "progress")
+    assert "BLOCK" in stopped and "block at" not in stopped
+
+
+def test_a_poll_whose_answer_moves_on_says_so() -> None:
+    events = [call("status", {"job": 81}, f"{n} %") for n in range(5)]
+    assert "Its answer is another one than at call 4." in told(events, "progress")
+    again = [call("status", {"job": 81}, "same") for _ in range(2)]
+    assert "another one" not in told(again, "progress")

@@ -13,7 +13,10 @@ from textual.strip import Strip
 import console_scene
 from console_scene import Log, Nobody
 from loopguard_console.app import ConsoleApp
+from loopguard_console.guards import guard_of
+from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
+from loopguard_core.replay import Recording
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 
@@ -152,3 +155,34 @@ def test_garbage_is_collected_as_before_once_the_console_is_closed() -> None:
     drive(step)
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() == 0
+
+
+def test_a_request_is_shown_as_waiting_wherever_the_cursor_stands() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        chain = app.screen.query_one(Chain)
+        for key in ("k", "k", "g"):
+            await pilot.press(key)
+            assert any("waits R7" in strip.text for strip in lines(chain)), key
+
+    drive(step)
+
+
+def test_a_fold_and_its_calls_have_their_columns_in_line() -> None:
+    log = Log("6f1c2a90", "researcher")
+    for _ in range(8):
+        log.call("search", {"query": "quantum computing"}, "the same page")
+    log.add("session_end")
+    view = View(Recording.of(log.events, guard_of(None, log.config)), live=False)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        chain = app.screen.query_one(Chain)
+        app.desk.views["6f1c2a90"] = view
+        view.lines.reveal(0)
+        chain.show(view)
+        await pilot.pause()
+        texts = [strip.text for strip in lines(chain) if '"' in strip.text]
+        assert "▼" in texts[0]
+        assert len({text.find('"') for text in texts}) == 1, texts
+
+    for size in ((80, 24), (120, 40)):
+        drive(step, size=size)

@@ -23,3 +23,8 @@ def test_a_calls_cell_is_where_a_click_leads_to_it(
 def test_the_last_call_is_at_the_end() -> None:
     assert cell_of(14, 15, 23) == 22
     assert cell_of(9_999, 10_000, 60) == 59
+
+
+@given(st.integers(2, 5000), st.integers(2, 200))
+def test_the_last_call_of_any_recording_is_at_the_end(total: int, width: int) -> None:
+    assert cell_of(total - 1, total, width) == width - 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from loopguard_console.facts import TIER_WORDS, fact, facts, next_time, of_limit
+from loopguard_console.facts import TIER_WORDS, fact, facts, news, next_time, of_limit, only_would
 from loopguard_console.marks import OUTCOMES
 from loopguard_console.payloads import payload, payloads
 from loopguard_console.render import (
@@ -28,6 +28,12 @@ from loopguard_core.verdict import Tier, Verdict
 
 TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
 _TIER_COLOURS = ("$dim", "$text-warning", "$text-error", "$text-error")
+TITLES = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
+WOULD_TITLES = {
+    Tier.WARN: "WHY IT WOULD WARN",
+    Tier.BLOCK: "WHY IT WOULD STOP",
+    Tier.HALT: "WHY IT WOULD HALT",
+}
 #: What stops a call beside its verdict (a ruling's cause): its title, and the sentence in general.
 STOPS = {
     "latch": ("THE TURN IS HALTED", "A call before this one halted the turn."),
@@ -106,14 +112,16 @@ def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low:
     if verdict is None or verdict.tier is Tier.ALLOW:
         return _stopped(view, row, low=low) if row.cause in STOPS else _calm(view, row)
     tier = verdict.tier
-    titles = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
+    would = only_would(view, verdict)
+    title = (WOULD_TITLES if would else TITLES)[tier]
     said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
     count = f" {of_limit(verdict.count, verdict.threshold)}" if verdict.threshold else ""
-    pill = (f" {tier.word.upper()}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
+    word = f"WOULD {tier.word.upper()}" if would and low else tier.word.upper()
+    pill = (f" {word}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
     if low:
         return Content.assemble(pill, (f" {said}", TIER_STYLES[tier]))
     return Content.assemble(
-        (f"{titles[tier]}  ", "bold $text-primary"), pill, "\n", (said, TIER_STYLES[tier])
+        (f"{title}  ", "bold $text-primary"), pill, "\n", (said, TIER_STYLES[tier])
     )
 
 
@@ -140,8 +148,9 @@ def _calm(view: View, row: Row) -> Content:
         if row.count > 1
         else "Nothing to object to: not seen in the calls before."
     )
+    fresh = f" {said}" if row.count > 1 and (said := news(view, row)) else ""
     ahead = f"\nThe next identical call {next_time(view)}." if row.count > 1 else ""
-    return Content.assemble((where + ahead, "$dim"), (_later(view), "$text-warning"))
+    return Content.assemble((where + fresh + ahead, "$dim"), (_later(view), "$text-warning"))
 
 
 def _later(view: View) -> str:

@@ -23,6 +23,30 @@ TIER_WORDS = (
 )
 
 
+#: The same where the guard had no say: it only watched, or judges a recording after the fact.
+WOULD_WORDS = {
+    Tier.WARN: "the call ran; the guard would have given advice with its result",
+    Tier.BLOCK: "the guard would not have let the call run",
+    Tier.HALT: "the guard would have ended the turn here",
+}
+
+
+def only_would(view: View, verdict: Verdict) -> bool:
+    """Whether a verdict says what the guard would have done, since it had no say in the run."""
+    recording = view.recording
+    return not verdict.source and (recording.guard.mode == "observe" or recording.judges)
+
+
+def _meaning(view: View, row: Row, verdict: Verdict) -> str:
+    if only_would(view, verdict):
+        return WOULD_WORDS[verdict.tier]
+    if verdict.tier is Tier.BLOCK and row.outcome in ("ok", "error") and row.released:
+        return "the call was stopped, and ran because a person let it"
+    if verdict.tier is Tier.BLOCK and row.outcome in ("blocked", "denied"):
+        return "the call did not run"
+    return TIER_WORDS[verdict.tier].partition(": ")[2]
+
+
 def of_limit(count: object, threshold: object) -> str:
     """A count against the threshold that fired."""
     if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
@@ -35,10 +59,11 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         return Content("")
     recording = view.recording
     room = max(10, width - 11)
-    next_tier = _next(view, verdict)
+    next_tier = _next(view, row, verdict)
+    would = only_would(view, verdict)
     count = of_limit(verdict.count, verdict.threshold)
     facts: list[tuple[str, str]] = [
-        ("meaning", TIER_WORDS[verdict.tier].partition(": ")[2]),
+        ("meaning", _meaning(view, row, verdict)),
         ("repeated", _repeated(view, row)),
         ("used up", _used(view)),
         ("count", f"{count}{next_tier}" if verdict.count else ""),
@@ -49,7 +74,7 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         ("next time", next_time(view)),
         ("traits", ", ".join(verdict.traits)),
         ("from", verdict.source),
-        ("told", verdict.reason),
+        ("advice" if would else "told", verdict.reason),
     ]
     lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
     lines += [fact(name, value, room) for name, value in facts if value]
@@ -98,19 +123,35 @@ def next_time(view: View) -> str:
     }[ruling.tier]
 
 
+def news(view: View, row: Row) -> str:
+    """That an identical call brought another answer than the one before it, in a sentence; else empty."""
+    recording = view.recording
+    before = recording.repeats_before(view.cursor)
+    if before is None or row.outcome not in ("ok", "error"):
+        return ""
+    if recording.result(before) == recording.result(view.cursor):
+        return ""
+    return f"Its answer is another one than at call {before + 1}."
+
+
 def fact(name: str, value: str, room: int) -> Content:
     lines = textwrap.wrap(safe(value), room, max_lines=FACT_LINES, placeholder=" …")
     text = f"\n{' ' * 11}".join(lines)
     return Content.assemble((f" {name:<10}", "$dim"), text)
 
 
-def _next(view: View, verdict: Verdict) -> str:
+def _next(view: View, row: Row, verdict: Verdict) -> str:
+    """What comes after this tier, and at which count: of the detector's own counter, no other's."""
     for count in view.guard.counts():
-        if count.key == verdict.signature and count.next is not None:
-            tier, at = count.next
-            if tier < verdict.tier:
-                continue  # another detector's counter, which stands lower
-            return f", {tier.word} at {at}"
+        if count.detector == verdict.detector and count.key in (verdict.signature, row.tool):
+            ahead = [
+                (at, tier)
+                for tier, at in count.thresholds.items()
+                if tier > verdict.tier and at > verdict.count
+            ]
+            if ahead:
+                at, tier = min(ahead)
+                return f", {tier.word} at {at}"
     return ""
 
 

@@ -11,6 +11,8 @@ from loopguard_console.view import View
 from loopguard_core.calls import Row
 from loopguard_core.verdict import Count, Tier
 
+#: Seconds below which the times of a recording only say the order.
+_SHORTEST = 0.001
 _SPARKS = "▁▂▃▄▅▆▇█"
 _TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
 
@@ -97,7 +99,7 @@ def _counter(view: View, count: Count, width: int) -> Content:
     if coming is not None:
         words += f" · {coming[0].word} at {coming[1]}"
     elif marks:
-        words += " · at its limit"
+        words += " · at limit"
     room = max(10, width - cells - 17)
     return Content.assemble(
         _label(view, count, room),
@@ -153,7 +155,7 @@ def sparkline(values: list[int]) -> str:
 def rate(view: View, cells: int) -> tuple[str, float | None]:
     """Calls per stretch of time up to the cursor as a sparkline, and the seconds it spans."""
     times = view.recording.times(view.cursor, 600)
-    if len(times) < 2 or times[-1] <= times[0]:
+    if len(times) < 2 or times[-1] - times[0] < _SHORTEST:
         return "", None
     length = times[-1] - times[0]
     buckets = [0] * cells

@@ -40,7 +40,7 @@ WORDS = (
     ("enforce", "a mode: a stopped call is refused at once"),
     ("detector", "the part of the policy that objected, such as repetition or cycle"),
     ("traits", "what the guard knows of the tool: that it only reads, that it polls; c changes it"),
-    ("told", "what the model reads because of the verdict"),
+    ("told, advice", "what the model reads because of the verdict, or would have read"),
     (
         "request",
         "a stopped call that waits for your answer (R7); it ends by itself when its time is over",

@@ -265,9 +265,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         desk = self.console_app.desk
         title = self.query_one("#chain-title", Pane)
         if view is None:
-            title.update(
-                "CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…", layout=False
-            )
+            title.put("CHAIN" if desk.sessions or desk.loaded else "READING THE STORE…")
             return
         turn = view.recording.row(view.cursor).turn if view.cursor >= 0 else view.recording.turn
         words = f"CHAIN  {self.console_app.title_of(desk.current)}"

@@ -33,6 +33,11 @@ def _letter(view: View, index: int) -> tuple[int | None, bool]:
     return letter, here
 
 
+def _name(width: int) -> int:
+    """The most cells for a tool's name in lines of *width* cells."""
+    return 14 if width < 90 else 18
+
+
 def _worst(tiers: bytes | bytearray) -> int:
     return next((tier for tier in (3, 2, 1) if tiers.find(tier) >= 0), 0)
 
@@ -136,7 +141,7 @@ class Chain(VirtualList):
         if width >= 76:
             out.append(Segment(clock(row.ts) + " ", self.style("p-dim")))
             room -= 9
-        out += self._what(row.tool, recording.args(index), room, 14 if width < 90 else 18)
+        out += self._what(row.tool, recording.args(index), room, _name(width))
         return out + tail
 
     def _batch(self, view: View, index: int) -> str:
@@ -164,7 +169,7 @@ class Chain(VirtualList):
         outcome = STATES[recording.outcomes[index]]
         word, style = OUTCOMES[outcome]
         asked = recording.asked_at.get(index)
-        if asked is not None and asked.waits_at(view.seq):
+        if asked is not None and ((view.live and not asked.resolved) or asked.waits_at(view.seq)):
             return f"waits {safe(asked.request, 6)}", "p-ask"
         return "let go" if outcome == "ok" and recording.released(index) else word, style
 
@@ -213,7 +218,7 @@ class Chain(VirtualList):
         room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
         if period == 1:
             out += self._what(
-                recording.tools[recording.keys[first]], recording.args(first), room, 18
+                recording.tools[recording.keys[first]], recording.args(first), room, _name(width)
             )
         else:
             out += self._cycle(view, calls[:period], room)

@@ -14,8 +14,10 @@ _TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")
 
 
 def cell_of(row: int, total: int, width: int) -> int:
-    """The first of *width* cells that stands for call *row*, the inverse of ``cell * total // width``."""
+    """The first of *width* cells that stands for call *row*, an inverse of ``cell * total // width``."""
     total = max(1, total)
+    if row == total - 1 > 0:
+        return width - 1  # the last call stands at the end, however wide its stretch
     return min(-(-row * width // total), ((row + 1) * width - 1) // total)
 
 
