@@ -103,8 +103,8 @@ class Policy:
         return (self.scheme,)
 
     def signature(self, call: Call) -> str:
-        """What makes two calls the same for this policy: ``tool:digest``."""
-        raise NotImplementedError
+        """What makes two calls the same for this policy: ``tool:digest``, from a record of ``ArgsScheme``."""
+        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
 
     def allow(self, call: Call) -> Verdict:
         """A verdict without any objection to *call*."""

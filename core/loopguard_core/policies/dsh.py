@@ -139,9 +139,6 @@ class Dsh(Policy):
         self._chains: dict[str, tuple[str, str, int]] = {}
         self._flight = Flight()
 
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
-
     def _of(self, tool: str) -> Thresholds:
         return self._per_tool.get(tool, self.thresholds)
 

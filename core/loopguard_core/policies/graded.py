@@ -120,9 +120,6 @@ class Graded(Policy):
             raise options.error(f"count is {' or '.join(COUNTS)}, not {mode!r}")
         return str(mode)
 
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
-
     def _ladder(self, tool: str, mutating: bool) -> Ladder:
         own = self._per_tool.get(tool)
         if own is None and mutating:

@@ -5,7 +5,7 @@ Failures of a signature, failures of a tool, and the last result of a signature 
 
 from __future__ import annotations
 
-from loopguard_core.policies.base import Call, Policy
+from loopguard_core.policies.base import Policy
 from loopguard_core.policies.flight import Flight
 from loopguard_core.verdict import tool_of
 
@@ -25,9 +25,6 @@ class HermesCounters(Policy):
         self._tool_failures: dict[str, int] = {}
         self._results: dict[str, tuple[str, int]] = {}
         self._flight = Flight()
-
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
 
     def turn(self, reason: str) -> None:
         self._flight.clear()

@@ -141,9 +141,6 @@ class Nous(Policy):
             )
         return tuple(sorted(kept))
 
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
-
     def peek(self, call: Call) -> Verdict:
         return Verdict(
             Tier.ALLOW, self.name, signature=self.signature(call), count=self._chain.count

@@ -65,9 +65,6 @@ class ToolLoopGuard(Policy):
             )
         return threshold
 
-    def signature(self, call: Call) -> str:
-        return f"{call.tool}:{call.records[self.scheme.name]['a']}"
-
     def peek(self, call: Call) -> Verdict:
         signature = self.signature(call)
         count = self._counts.get(signature, 0) + 1
