@@ -169,7 +169,7 @@ class Hook:
         elif heard.kind == host.NATIVE:
             live.note("system_message", {"text": heard.text, "verdict": heard.foreign})
         elif heard.kind == host.SETTLED:
-            _settle(heard, live)
+            host.settle(live, heard.settled)
         elif heard.kind == host.END:
             live.end(heard.reason)
             pinning.drop(heard.session, self.environ)
@@ -223,15 +223,6 @@ class Hook:
             "[loopguard] This call was not run: the loop guard could not judge it. Tell the user."
         )
         return self.adapter.before(heard, host.Answer(False, text))
-
-
-def _settle(heard: Heard, live: LiveSession) -> None:
-    """End the calls that will have no event of their own: somebody else denied them."""
-    waiting = set(live.guard.open_calls())
-    for each in heard.settled:
-        if each.call in waiting:
-            decision = live.recall(each.call, each.tool, each.args)
-            live.after(decision, each.result, outcome=each.outcome)
 
 
 def _inside(environ: Mapping[str, str]) -> bool:

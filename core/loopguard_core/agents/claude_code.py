@@ -25,6 +25,7 @@ from loopguard_core.agents.host import (
     Answer,
     Heard,
     Settled,
+    beside_result,
     need,
     text,
 )
@@ -126,9 +127,7 @@ class ClaudeCode(Adapter):
         return out if len(specific) > 1 or answer.notice else None
 
     def after(self, heard: Heard, advice: str) -> dict[str, Any] | None:
-        if not advice:
-            return None
-        return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
+        return beside_result(heard, advice)
 
     def folder(self, heard: Heard, environ: Mapping[str, str]) -> str:
         return environ.get("CLAUDE_PROJECT_DIR") or heard.cwd  # cwd follows the model's own cd

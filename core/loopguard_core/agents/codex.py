@@ -22,6 +22,7 @@ from loopguard_core.agents.host import (
     Adapter,
     Answer,
     Heard,
+    beside_result,
     need,
     text,
 )
@@ -100,9 +101,7 @@ class Codex(Adapter):
         return out if len(specific) > 1 or answer.notice else None
 
     def after(self, heard: Heard, advice: str) -> dict[str, Any] | None:
-        if not advice:
-            return None
-        return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
+        return beside_result(heard, advice)
 
 
 ADAPTER = Codex()

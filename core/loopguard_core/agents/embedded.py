@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from threading import Lock
 from uuid import uuid4
 
+from loopguard_core.agents.host import settle
 from loopguard_core.config import load_config
 from loopguard_core.decision import ended_by
 from loopguard_core.halted import TurnHalted
@@ -118,11 +119,7 @@ class Guarded:
 
     def settle(self, calls: Iterable[Settled]) -> None:
         """End those of *calls* that are still open: somebody else denied them."""
-        waiting = set(self.live.guard.open_calls())
-        for each in calls:
-            if each.call in waiting:
-                decision = self.live.recall(each.call, each.tool, each.args)
-                self.live.after(decision, each.result, outcome=each.outcome)
+        settle(self.live, calls)
 
     def running(self) -> Token[str]:
         """Sessions opened from here on are children of this one, until the token is given back."""

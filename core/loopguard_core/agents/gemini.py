@@ -22,6 +22,7 @@ from loopguard_core.agents.host import (
     Adapter,
     Answer,
     Heard,
+    beside_result,
     need,
     text,
 )
@@ -90,9 +91,7 @@ class Gemini(Adapter):
         return out or None
 
     def after(self, heard: Heard, advice: str) -> dict[str, Any] | None:
-        if not advice:
-            return None
-        return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
+        return beside_result(heard, advice)
 
 
 def _native(heard: Heard, request: object) -> None:

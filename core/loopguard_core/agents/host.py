@@ -9,8 +9,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
+
+    from loopguard_core.live import LiveSession
 
 # What happened, as the hook process acts on it.
 START = "start"  # the session starts, or goes on in a new process
@@ -152,6 +154,22 @@ class Adapter:
     def pid(self, environ: Mapping[str, str]) -> int:
         """The agent's process id where its environment says so, else 0."""
         return 0
+
+
+def settle(live: LiveSession, calls: Iterable[Settled]) -> None:
+    """End those of *calls* that are still open: they have no event of their own, somebody else denied them."""
+    waiting = set(live.guard.open_calls())
+    for each in calls:
+        if each.call in waiting:
+            decision = live.recall(each.call, each.tool, each.args)
+            live.after(decision, each.result, outcome=each.outcome)
+
+
+def beside_result(heard: Heard, advice: str) -> dict[str, Any] | None:
+    """How Claude Code, Codex and Gemini CLI take *advice* beside a result."""
+    if not advice:
+        return None
+    return {"hookSpecificOutput": {"hookEventName": heard.event, "additionalContext": advice}}
 
 
 def text(data: Mapping[str, Any], name: str) -> str:

@@ -7,6 +7,7 @@ a JSON-RPC error is hidden by many clients. Advice is a content block of its own
 
 from __future__ import annotations
 
+from loopguard_core.agents.host import text
 from loopguard_core.events import dump
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ _SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 def method(message: Message) -> str:
     """The method of a request or notification, empty for a response."""
-    return _text(message, "method")
+    return text(message, "method")
 
 
 def key(message: Message) -> str:
@@ -48,7 +49,7 @@ def is_call(message: Message) -> bool:
 
 def tool(message: Message) -> str:
     """The name of the tool that is to run."""
-    return _text(_params(message), "name")
+    return text(_params(message), "name")
 
 
 def arguments(message: Message) -> object:
@@ -100,12 +101,12 @@ def task_started(response: Message) -> str:
     task = result.get("task")
     if "content" in result or not isinstance(task, dict):
         return ""
-    return _text(task, "taskId")
+    return text(task, "taskId")
 
 
 def task_asked(message: Message) -> str:
     """The id of the task whose result is asked for; empty where none is."""
-    return _text(_params(message), "taskId") if method(message) == TASK_RESULT else ""
+    return text(_params(message), "taskId") if method(message) == TASK_RESULT else ""
 
 
 def progress(message: Message, step: int, text: str) -> dict[str, Any] | None:
@@ -133,7 +134,7 @@ def advised(response: Message, advice: str) -> dict[str, Any]:
     """The response with *advice* for the model appended."""
     error = response.get("error")
     if isinstance(error, dict):
-        said = f"{_text(error, 'message')}\n\n{advice}".strip()
+        said = f"{text(error, 'message')}\n\n{advice}".strip()
         return {**response, "error": {**error, "message": said}}
     result = _result(response)
     content = result.get("content")
@@ -145,7 +146,7 @@ def outcome(response: Message) -> tuple[str, Any]:
     """How a call ended, and its result as it is recorded: its text where it is only text."""
     error = response.get("error")
     if error is not None:
-        return "error", _text(error, "message") if isinstance(error, dict) else error
+        return "error", text(error, "message") if isinstance(error, dict) else error
     result = _result(response)
     return ("error" if result.get("isError") is True else "ok"), _recorded(result)
 
@@ -156,7 +157,7 @@ def listed(response: Message) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for each in tools if isinstance(tools, list) else ():
         if isinstance(each, dict) and isinstance(each.get("annotations"), dict):
-            found[_text(each, "name")] = each["annotations"]
+            found[text(each, "name")] = each["annotations"]
     return found
 
 
@@ -165,7 +166,7 @@ def server_name(response: Message) -> str:
     result = _result(response)
     meta = result.get(_META)
     said = result.get("serverInfo") or (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None)
-    return _text(said, "name") if isinstance(said, dict) else ""
+    return text(said, "name") if isinstance(said, dict) else ""
 
 
 def _recorded(result: Mapping[str, Any]) -> Any:
@@ -192,8 +193,3 @@ def _params(message: Message) -> Mapping[str, Any]:
 def _result(message: Message) -> Mapping[str, Any]:
     result = message.get("result")
     return result if isinstance(result, dict) else {}
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
