@@ -31,9 +31,18 @@ def _find(agent: str, scopes: tuple[str, ...], store: str | None) -> tuple[Insta
     return installer(agent), Place.here(scopes[0] if scopes else "user", store or "")
 
 
-def _show(changes: list[Change]) -> None:
-    for change in changes:
-        click.echo(safe(change.diff(), lines=True))
+def _carried_out(changes: list[Change], dry_run: bool, nothing: str) -> bool:
+    """Do what was planned, or show it; whether anything was done. *nothing* is said where nothing is to do."""
+    if dry_run:
+        for change in changes:
+            click.echo(safe(change.diff(), lines=True))
+    elif not changes:
+        click.echo(nothing)
+    else:
+        for change in changes:
+            carry_out(change)
+        return True
+    return False
 
 
 @click.command()
@@ -45,17 +54,10 @@ def install(obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry
     """Connect AGENT: write our hook into its own configuration, keeping everything else in it."""
     found, place = _find(agent, scopes, obj.get("store"))
     changes = found.install(place)
-    if dry_run:
-        _show(changes)
-        return
-    if not changes:
-        click.echo(f"{agent} is connected already.")
-        return
-    for change in changes:
-        carry_out(change)
-    click.echo(f"{agent} is connected: {safe(str(changes[-1].path))}")
-    for hint in found.hints:
-        click.echo(hint)
+    if _carried_out(changes, dry_run, f"{agent} is connected already."):
+        click.echo(f"{agent} is connected: {safe(str(changes[-1].path))}")
+        for hint in found.hints:
+            click.echo(hint)
 
 
 @click.command()
@@ -69,12 +71,5 @@ def uninstall(
     """Let AGENT go: take our hook out of its configuration and leave the rest as it was."""
     found, place = _find(agent, scopes, obj.get("store"))
     changes = found.uninstall(place)
-    if dry_run:
-        _show(changes)
-        return
-    if not changes:
-        click.echo(f"{agent} is not connected there.")
-        return
-    for change in changes:
-        carry_out(change)
-    click.echo(f"{agent} is not connected any more: {safe(str(changes[0].path))}")
+    if _carried_out(changes, dry_run, f"{agent} is not connected there."):
+        click.echo(f"{agent} is not connected any more: {safe(str(changes[0].path))}")

@@ -44,6 +44,11 @@ class Place:
             )
         return cls(scope, Path.cwd(), Path.home(), named)
 
+    def below_home(self, variable: str, name: str) -> Path:
+        """The folder that *variable* names, or *name* in this person's home."""
+        configured = os.environ.get(variable)
+        return Path(configured) if configured else self.home / name
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ WAITING, RECORDING = 600, 60
 
 class ClaudeCodeInstaller(HooksJson):
     agent = "claude-code"
+    events = EVENTS
     scopes = ("user", "project", "local")
     hints = (
         "Sessions that are running read their hooks at the start: start them again.",
@@ -24,15 +24,11 @@ class ClaudeCodeInstaller(HooksJson):
 
     def path(self, place: Place) -> Path:
         if place.scope == "user":
-            configured = os.environ.get("CLAUDE_CONFIG_DIR")
-            return (Path(configured) if configured else place.home / ".claude") / "settings.json"
+            return place.below_home("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
         name = "settings.local.json" if place.scope == "local" else "settings.json"
         return place.folder / ".claude" / name
 
-    def groups(self, place: Place) -> dict[str, dict[str, Any]]:
-        return {event: self._group(event, place) for event in EVENTS}
-
-    def _group(self, event: str, place: Place) -> dict[str, Any]:
+    def group(self, event: str, place: Place) -> dict[str, Any]:
         limit = WAITING if event == "PreToolUse" else RECORDING
         hook: dict[str, Any] = {
             "type": "command",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ WAITING, RECORDING, LEAVING = 600, 60, 3
 
 class CodexInstaller(HooksJson):
     agent = "codex"
+    events = EVENTS
     hints = (
         "Codex runs a new hook only after you trusted it: start codex and answer, or see /hooks.",
         "Codex cannot stop a turn: a halt denies each call until you let go.",
@@ -24,14 +24,10 @@ class CodexInstaller(HooksJson):
 
     def path(self, place: Place) -> Path:
         if place.scope == "user":
-            configured = os.environ.get("CODEX_HOME")
-            return (Path(configured) if configured else place.home / ".codex") / "hooks.json"
+            return place.below_home("CODEX_HOME", ".codex") / "hooks.json"
         return place.folder / ".codex" / "hooks.json"
 
-    def groups(self, place: Place) -> dict[str, dict[str, Any]]:
-        return {event: self._group(event, place) for event in EVENTS}
-
-    def _group(self, event: str, place: Place) -> dict[str, Any]:
+    def group(self, event: str, place: Place) -> dict[str, Any]:
         limit = {"PreToolUse": WAITING, "SessionEnd": LEAVING}.get(event, RECORDING)
         command = hook_command(self.agent, limit=limit, store=place.store)
         return {"hooks": [{"type": "command", "command": command, "timeout": limit}]}

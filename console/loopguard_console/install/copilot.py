@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ WAITING, RECORDING = 600, 60
 
 class CopilotInstaller(HooksJson):
     agent = "copilot"
+    events = EVENTS
     hints = (
         "Copilot reads the hooks of a folder only where you trust it (copilot asks, or --trust-folder).",
         "Copilot cannot stop a turn: a halt denies each call until you let go.",
@@ -24,15 +24,10 @@ class CopilotInstaller(HooksJson):
 
     def path(self, place: Place) -> Path:
         if place.scope == "user":
-            configured = os.environ.get("COPILOT_HOME")
-            home = Path(configured) if configured else place.home / ".copilot"
-            return home / "hooks" / "loopguard.json"
+            return place.below_home("COPILOT_HOME", ".copilot") / "hooks" / "loopguard.json"
         return place.folder / ".github" / "hooks" / "loopguard.json"
 
-    def groups(self, place: Place) -> dict[str, dict[str, Any]]:
-        return {event: self._group(event, place) for event in EVENTS}
-
-    def _group(self, event: str, place: Place) -> dict[str, Any]:
+    def group(self, event: str, place: Place) -> dict[str, Any]:
         limit = WAITING if event == "preToolUse" else RECORDING
         command = hook_command(self.agent, limit=limit, store=place.store, event=event)
         return {"type": "command", "bash": command, "timeoutSec": limit}

@@ -16,6 +16,7 @@ WAITING, RECORDING = 600, 60
 
 class GeminiInstaller(HooksJson):
     agent = "gemini"
+    events = EVENTS
     hints = (
         "Gemini CLI stops a run by itself at the fifth identical call (model.disableLoopDetection).",
         "Gemini CLI lets a call run when its hook fails.",
@@ -25,10 +26,7 @@ class GeminiInstaller(HooksJson):
         folder = place.home if place.scope == "user" else place.folder
         return folder / ".gemini" / "settings.json"
 
-    def groups(self, place: Place) -> dict[str, dict[str, Any]]:
-        return {event: self._group(event, place) for event in EVENTS}
-
-    def _group(self, event: str, place: Place) -> dict[str, Any]:
+    def group(self, event: str, place: Place) -> dict[str, Any]:
         limit = WAITING if event == "BeforeTool" else RECORDING
         hook = {
             "type": "command",

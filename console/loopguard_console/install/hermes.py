@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -110,8 +109,7 @@ class HermesInstaller(Installer):
 
 
 def _home(place: Place) -> Path:
-    configured = os.environ.get("HERMES_HOME")
-    return Path(configured) if configured else place.home / ".hermes"
+    return place.below_home("HERMES_HOME", ".hermes")
 
 
 def _folder(place: Place) -> Path:

@@ -21,13 +21,20 @@ from loopguard_console.install.files import Change, backup_of, read
 class HooksJson(Installer):
     """An installer for one such file. Subclasses say where it is and which groups are ours."""
 
+    #: what our hook listens to
+    events: tuple[str, ...] = ()
+
     def path(self, place: Place) -> Path:
         """The agent's settings file for *place*."""
         raise NotImplementedError
 
+    def group(self, event: str, place: Place) -> dict[str, Any]:
+        """Our group for *event*."""
+        raise NotImplementedError
+
     def groups(self, place: Place) -> dict[str, dict[str, Any]]:
         """Event -> our group for it."""
-        raise NotImplementedError
+        return {event: self.group(event, place) for event in self.events}
 
     def amend(self, settings: dict[str, Any]) -> None:
         """Set what else the agent needs. Called on the settings after our groups were added."""

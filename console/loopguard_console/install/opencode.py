@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from loopguard_console.install.base import Finding, Installer, Place, hook_argv, missing_program
@@ -55,8 +54,7 @@ class OpenCodeInstaller(Installer):
     def path(self, place: Place) -> Path:
         """The plugin's file for *place*."""
         if place.scope == "user":
-            configured = os.environ.get("XDG_CONFIG_HOME")
-            home = Path(configured) if configured else place.home / ".config"
+            home = place.below_home("XDG_CONFIG_HOME", ".config")
             return home / "opencode" / "plugin" / "loopguard.js"
         return place.folder / ".opencode" / "plugin" / "loopguard.js"
 
