@@ -1,8 +1,7 @@
 """Every action of the console as data: one table for keys, footer, help, palette and the manual.
 
 ``where`` names the place in which the keys work: ``everywhere``, ``main`` (the live and the replay
-screen), ``live`` or ``replay`` (the main screen in that mode only), ``inbox``. ``danger`` marks what
-takes a second step.
+screen), ``live`` or ``replay`` (the main screen in that mode only), ``inbox``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ class Action(NamedTuple):
     group: str
     where: tuple[str, ...] = ("main",)
     footer: bool = False
-    danger: bool = False
 
 
 DECIDE, CONTROL, MOVE, LOOK, PLAY, SESSIONS, APP = (
@@ -64,7 +62,6 @@ ACTIONS: tuple[Action, ...] = (
         DECIDE,
         _BOTH,
         footer=True,
-        danger=True,
     ),
     Action(
         "modify",
@@ -100,7 +97,6 @@ ACTIONS: tuple[Action, ...] = (
         CONTROL,
         _BOTH,
         footer=True,
-        danger=True,
     ),
     Action(
         "resume",
@@ -226,7 +222,6 @@ ACTIONS: tuple[Action, ...] = (
         "Delete this session with all its events.",
         SESSIONS,
         ("live",),
-        danger=True,
     ),
     Action(
         "hold",

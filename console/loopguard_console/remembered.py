@@ -64,10 +64,17 @@ class Remembered:
             table = self._data[name] = {}
         return table
 
+    def _word(self, table: str, key: str) -> str:
+        kept = self._table(table).get(key)
+        return kept if isinstance(kept, str) else ""
+
+    def _list(self, table: str, key: str) -> list[object]:
+        kept = self._table(table).get(key)
+        return kept if isinstance(kept, list) else []
+
     def name_of(self, session: str) -> str:
         """The name that the person gave a session, empty for none."""
-        name = self._table("names").get(session)
-        return name if isinstance(name, str) else ""
+        return self._word("names", session)
 
     def rename(self, session: str, name: str) -> None:
         """Call a session *name* from now on; empty: by its own name again."""
@@ -101,8 +108,7 @@ class Remembered:
 
     def judged(self, session: str) -> str:
         """The policy with which the person judges a recording, as typed; empty for its own."""
-        kept = self._table("judged").get(session)
-        return kept if isinstance(kept, str) else ""
+        return self._word("judged", session)
 
     def judge(self, session: str, policy: str) -> None:
         """Judge a recording with *policy* from now on; empty: with its own again."""
@@ -110,8 +116,7 @@ class Remembered:
 
     def bookmarks(self, session: str) -> list[int]:
         """The numbers of the events that the person marked in a session."""
-        kept = self._table("bookmarks").get(session)
-        return [n for n in kept if isinstance(n, int)] if isinstance(kept, list) else []
+        return [n for n in self._list("bookmarks", session) if isinstance(n, int)]
 
     def keep_bookmarks(self, session: str, seqs: list[int]) -> None:
         """Keep what is marked in a session now."""
@@ -131,8 +136,7 @@ class Remembered:
 
     def notes(self, project: str) -> list[str]:
         """Notes that were sent to models in *project* (a folder), the last first."""
-        kept = self._table("notes").get(project)
-        return [n for n in kept if isinstance(n, str)] if isinstance(kept, list) else []
+        return [n for n in self._list("notes", project) if isinstance(n, str)]
 
     def noted(self, project: str, note: str) -> None:
         """Keep a note that was sent."""

@@ -61,7 +61,6 @@ class Row:
         "cause",
         "count",
         "duration",
-        "end_seq",
         "key",
         "number",
         "outcome",
@@ -87,7 +86,6 @@ class Row:
     released: bool
     turn: int
     start_seq: int
-    end_seq: int
 
     @property
     def tier(self) -> Tier:

@@ -312,7 +312,6 @@ class Recording(Repeats):
         row.released = self.released(index)
         row.turn = self.turn_at(index)
         row.start_seq = self._starts[index]
-        row.end_seq = self._end_of(index)
         return row
 
     def together(self, index: int) -> bool:

@@ -27,7 +27,6 @@ class Story:
     name: str
     agent: str
     task: str
-    summary: str
     steps: tuple[Step, ...]
     policy: str = ""
     options: dict[str, Any] = field(default_factory=dict)
@@ -90,14 +89,12 @@ STORIES: dict[str, Story] = {
         name="research",
         agent="researcher",
         task="Write me a short overview of quantum computing.",
-        summary=f"an agent searches for the same words {SEARCHES} times unless it is stopped",
         steps=tuple(_research()),
     ),
     "failing": Story(
         name="failing",
         agent="ci-fixer",
         task="Get the tests of this project to run.",
-        summary="an agent tries one failing command after another",
         steps=tuple(_failing()),
         policy="hermes",
         options={"hard_stop_enabled": True},

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from loopguard_core.store.schema import START
 
-#: The schema in which all tables and views stand.
-SCHEMA = "loopguard"
 #: What holds for a request that waits for a human.
 WAITING = "opened IS NOT NULL AND resolved IS NULL"
 
