@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_console.render import span
+from loopguard_console.render import counted, span
 from loopguard_core.replay import Recording
 from loopguard_core.spending import Spent
 
@@ -17,7 +17,7 @@ def since_first(recording: Recording, row: int) -> str:
     key = recording.keys[row]
     again = sum(1 for k in recording.keys[first : row + 1] if k == key) - 1
     began, now = recording.row(first).ts, recording.row(row).ts
-    words = f"{again} repeat" + ("s" if again != 1 else "")
+    words = counted(again, "repeat")
     if began is not None and now is not None and now > began:
         words += f" in {span(now - began)}"
     return " · ".join((words, *spent(recording.spending.between(first + 1, row))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_console.render import span
+from loopguard_console.render import counted, span
 from loopguard_core.events import Event
 
 #: How a call stands: the word for it and the style of the word.
@@ -69,7 +69,7 @@ def grant_words(event: Event) -> str:
     parts = [_named(event)]
     budget = data.get("budget")
     if isinstance(budget, int):
-        parts.append(f"for {budget} call" + ("s" if budget != 1 else ""))
+        parts.append(f"for {counted(budget, 'call')}")
     expires = data.get("expires")
     if isinstance(expires, (int, float)) and event.ts is not None:
         parts.append(f"for {span(float(expires) - event.ts)}")

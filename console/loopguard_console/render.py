@@ -90,6 +90,11 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + ELLIPSIS
 
 
+def cut_head(text: str, width: int) -> str:
+    """The last *width* characters of a safe name: its end says more than where it lies."""
+    return text if len(text) <= width else ELLIPSIS + text[1 - width :]
+
+
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """Safe *text* in exactly *width* cells, cut or filled with spaces (before it if *right*)."""
     text = cut(text, width)
@@ -190,6 +195,11 @@ def size(count: int) -> str:
     if count < 1_000_000:
         return f"{count / 1000:.1f}k"
     return f"{count / 1_000_000:.1f}M"
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of a thing: ``1 session``, ``3 sessions``."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def signature_label(tool: str, args: object, width: int) -> str:

@@ -11,6 +11,7 @@ from loopguard_console.inputs import open_inputs, read_events
 from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
+from loopguard_console.render import cut_head
 from loopguard_core.comparing import Comparison
 from loopguard_core.comparing import compare as compared
 from loopguard_core.events import Event
@@ -105,12 +106,8 @@ def _sessions(stream: Stream) -> Iterator[tuple[str, list[Event]]]:
 def _lines(rows: list[Comparison]) -> Iterator[list[str]]:
     before = ""
     for row in rows:
-        yield ["" if row.recording == before else _short(row.recording), *_cells(row)]
+        yield ["" if row.recording == before else cut_head(row.recording, _NAME), *_cells(row)]
         before = row.recording
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"…{name[1 - _NAME :]}"
 
 
 def _label_lines(rows: list[Comparison]) -> Iterator[list[str]]:
@@ -120,7 +117,7 @@ def _label_lines(rows: list[Comparison]) -> Iterator[list[str]]:
         labels = row.labels
         if labels is None:
             continue
-        name = "" if row.recording == before else _short(row.recording)
+        name = "" if row.recording == before else cut_head(row.recording, _NAME)
         before = row.recording
         numbers = labels.to_json()
         yield [name, row.policy, "", *(str(numbers[key]) for key in _LABEL_KEYS)]

@@ -12,7 +12,7 @@ import click
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import watched
-from loopguard_console.render import safe
+from loopguard_console.render import counted, safe
 from loopguard_console.stores import (
     Options,
     find_session,
@@ -122,14 +122,10 @@ def _send_what_waits(place: str, as_json: bool) -> int:
     if as_json:
         emit({"to": place, "sessions": len(sent), "events": events})
     elif sent:
-        say(f"{_counted(len(sent), 'session')}, {_counted(events, 'event')} sent to {place}")
+        say(f"{counted(len(sent), 'session')}, {counted(events, 'event')} sent to {place}")
     else:
         say(f"nothing waits on this machine for {place}")
     return 0
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _open(place: str, *, create: bool) -> Store:
@@ -214,7 +210,9 @@ def _sum_up(result: Forwarded, source: Store, target: Store, as_json: bool) -> N
     for (session, request), name in result.renamed.items():
         remark(f"the request {request} of {session} is called {name} there: another has its name")
     known = f", {result.known} were there already" if result.known else ""
-    say(f"{_counted(len(result.sessions), 'session')}, {result.added} events copied{known}")
+    say(
+        f"{counted(len(result.sessions), 'session')}, {counted(result.added, 'event')} copied{known}"
+    )
 
 
 def _warn(result: Forwarded, sessions: Iterable[str]) -> None:

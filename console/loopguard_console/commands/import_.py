@@ -11,6 +11,7 @@ from loopguard_console.inputs import open_inputs
 from loopguard_console.offering import listed
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.progress import measured
+from loopguard_console.render import counted
 from loopguard_console.stores import Options, place_of, refuse_inside
 from loopguard_core.config import load_config
 from loopguard_core.events import Event
@@ -105,11 +106,11 @@ def _say(stream: Stream, result: Imported, as_json: bool) -> None:
         return
     for session, why in result.refused.items():
         remark(f"{place}: session {session} was left alone: {why}")
-    sessions = len(result.sessions)
+    sessions = counted(len(result.sessions), "session")
     known = f", {result.known} were there already" if result.known else ""
     say(
-        f"{place}: {stream.importer.title}, {sessions} session{'' if sessions == 1 else 's'}, "
-        f"{result.added} events added{known}"
+        f"{place}: {stream.importer.title}, {sessions}, "
+        f"{counted(result.added, 'event')} added{known}"
     )
 
 

@@ -12,7 +12,7 @@ from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
-from loopguard_console.render import size, span
+from loopguard_console.render import counted, size, span
 from loopguard_console.stores import Options, deciding
 from loopguard_core.store.contract import Session
 from loopguard_core.store.prune import Going, Plan, carry_out, plan
@@ -86,8 +86,7 @@ def _report(going: Plan, now: float, as_json: bool, *, gone: bool) -> None:
 
 
 def _count(going: Plan) -> str:
-    number = len(going.going)
-    return f"{number} session" + ("" if number == 1 else "s")
+    return counted(len(going.going), "session")
 
 
 def _json(each: Going, gone: bool) -> dict[str, object]:

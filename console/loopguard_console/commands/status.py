@@ -10,6 +10,7 @@ import click
 
 from loopguard_console.liveness import liveness
 from loopguard_console.output import emit, json_option, say
+from loopguard_console.render import counted
 from loopguard_console.stores import Options, reading
 from loopguard_core.store.contract import Store
 from loopguard_core.verdict import Tier
@@ -63,6 +64,6 @@ def _words(state: dict[str, Any]) -> str:
         shown = " ".join(waiting[:3]) + (" …" if len(waiting) > 3 else "")
         parts.append(f"{state['worst'].upper()} {len(waiting)} waiting ({shown})")
     if state["running"]:
-        plural = "s" if state["running"] != 1 else ""
-        parts.append(f"{state['running']} agent{plural}, {state['calls']} calls")
+        agents, calls = counted(state["running"], "agent"), counted(state["calls"], "call")
+        parts.append(f"{agents}, {calls}")
     return "loopguard: " + " · ".join(parts) if parts else ""

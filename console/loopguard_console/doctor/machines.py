@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from loopguard_console.doctor.finding import NOTE, OK, Finding
-from loopguard_console.render import safe, span
+from loopguard_console.render import counted, safe, span
 from loopguard_core.store.contract import Machine, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.spool import open_spool
@@ -43,15 +43,15 @@ def _here(place: str) -> list[Finding]:
         return [Finding(AREA, NOTE, f"what waits on this machine cannot be told: {what}", mend)]
     if not waiting:
         return []
-    sessions = f"{len(waiting)} session{'' if len(waiting) == 1 else 's'}"
-    what = f"{sum(waiting.values())} events of {sessions} wait on this machine"
+    sessions = counted(len(waiting), "session")
+    what = f"{counted(sum(waiting.values()), 'event')} of {sessions} wait on this machine"
     return [Finding(AREA, NOTE, what, "loopguard-console forward sends them")]
 
 
 def _of(machine: Machine, now: float) -> Finding:
     host = safe(machine.host, 60)
     heard = "never heard of" if machine.heard is None else f"heard {span(now - machine.heard)} ago"
-    runs = f"{machine.running} session{'' if machine.running == 1 else 's'}"
+    runs = counted(machine.running, "session")
     if machine.behind:
         told = span(now - (machine.told or now))
         what = f"{host}: {runs}, {heard}; {machine.behind} events waited there {told} ago"

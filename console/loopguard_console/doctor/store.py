@@ -11,7 +11,7 @@ from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
-from loopguard_console.render import size
+from loopguard_console.render import counted, size
 from loopguard_core import reloading
 from loopguard_core.processes import alive
 from loopguard_core.store import link
@@ -142,7 +142,7 @@ def _dead(store: Store) -> list[Finding]:
     if not dead:
         return [Finding(AREA, OK, "no session of a process that is gone")]
     named = ", ".join(s.session for s in dead[:3]) + (" …" if len(dead) > 3 else "")
-    what = f"{_count(len(dead), 'session')} whose process is gone without an end: {named}"
+    what = f"{counted(len(dead), 'session')} whose process is gone without an end: {named}"
     return [Finding(AREA, WRONG, what, MEND)]
 
 
@@ -163,7 +163,7 @@ def _orphans(store: Store) -> list[Finding]:
     if not left:
         return [Finding(AREA, OK, "no request of a process that is gone")]
     named = ", ".join(r.request for r in left[:5]) + (" …" if len(left) > 5 else "")
-    what = f"{_count(len(left), 'request')} that nobody waits for any more: {named}"
+    what = f"{counted(len(left), 'request')} that nobody waits for any more: {named}"
     return [Finding(AREA, WRONG, what, MEND)]
 
 
@@ -197,7 +197,3 @@ def has_wal_reset_fault(version: tuple[int, ...]) -> bool:
         version >= mended and (version[:2] == mended[:2] or mended == _WAL_RESET_MENDED[-1])
         for mended in _WAL_RESET_MENDED
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import clock, safe, size
+from loopguard_console.render import clock, counted, cut_head, safe, size
 from loopguard_console.widgets.pane import Pane
 
 
@@ -24,7 +24,7 @@ class StatusBar(Pane):
             sessions = len(desk.sessions)
             more = f" · {sessions:,} sessions" if sessions > 1 else ""
             room = width - 21 - len(more) - sum(len(text) for text, _ in right)
-            left += [("REPLAY ", "bold $text-accent"), (_end(safe(title), max(12, room)), "")]
+            left += [("REPLAY ", "bold $text-accent"), (cut_head(safe(title), max(12, room)), "")]
             if more:
                 left.append((more, "$dim"))
         if desk.live:
@@ -41,11 +41,7 @@ class StatusBar(Pane):
         parts = [
             ("● ", "$text-success" if not desk.error else "$text-error"),
             ("LIVE ", "bold $text-success" if not desk.error else "bold $text-error"),
-            (
-                f" {alive} running · {len(desk.sessions)} session"
-                + ("s" if len(desk.sessions) != 1 else ""),
-                "$dim",
-            ),
+            (f" {alive} running · {counted(len(desk.sessions), 'session')}", "$dim"),
         ]
         if waiting:
             parts += [("  ", ""), (f" {waiting} waiting ", "bold reverse $text-error")]
@@ -87,8 +83,3 @@ class StatusBar(Pane):
         if width >= 60:
             parts.append((f" {clock(desk.now)} ", "$dim"))
         return parts
-
-
-def _end(path: str, width: int) -> str:
-    """The last *width* cells of a path: its name says more than where it lies."""
-    return path if len(path) <= width else f"…{path[1 - width :]}"
