@@ -37,6 +37,9 @@ _THERE = """
 SELECT e.call, e.type, e.seq FROM unnest(%s::text[]) AS c (call)
 CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
   WHERE e.session = %s AND e.born = %s AND e.call = c.call LIMIT 2) AS e"""
+# Who answers one holds it before a place in the log; whoever takes both in the other order waits for ever.
+_HELD = """
+SELECT 1 FROM loopguard.request WHERE request = ANY(%s::text[]) ORDER BY request FOR UPDATE"""
 _HEARD = "SELECT pg_notify(channel, '') FROM unnest(%s::text[]) AS c (channel)"
 
 
@@ -48,6 +51,8 @@ def extend(link: Link, writer: Writer, packed: Sequence[Packed], expect: int | N
     batch = _Batch(link, writer, whole=expect is not None)
     try:
         with link.transaction(BULK):
+            if named := [row.request for _, _, row in packed if row.request is not None]:
+                link.rows(_HELD, (named,))
             if expect is not None and any(expect != _last(link, s) for s, _, _ in packed):
                 raise Stale
             for session, event, row in packed:
