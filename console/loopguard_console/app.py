@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from textual import events
 from textual.actions import ActionParseResult
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
@@ -24,9 +25,11 @@ from loopguard_console.actions import BY_ID, actions_of, bindings, key_map
 from loopguard_console.bell import Bell
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
+from loopguard_console.exporting import ExportError, picture
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
 from loopguard_console.notifying import Desktop, about, osc9
+from loopguard_console.palette import Palette
 from loopguard_console.pauses import Pauses
 from loopguard_console.places import Bookmarks
 from loopguard_console.remembered import Remembered
@@ -70,6 +73,8 @@ class ConsoleApp(App[None]):
     CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "screens/screens.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("everywhere")]
     ENABLE_COMMAND_PALETTE = True
+    #: Of dialogs and lists; the screens below them have their own.
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short")]  # noqa: RUF012 - as Textual declares it
 
     def __init__(
         self,
@@ -111,6 +116,7 @@ class ConsoleApp(App[None]):
         self._bell = Bell(self.TITLE)
         self._pauses = Pauses()
         self._wanted: set[str] = set()
+        self._hinting = False
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -253,6 +259,7 @@ class ConsoleApp(App[None]):
             self._order(order)
         new = [r for r in waiting if r.request in self._bell.news]
         if new:
+            self._take_hint_away()
             title = f"{self.TITLE}: {len(waiting)} waiting"
             self.run_worker(self._notified(title, about(new, self.title_of)), group="notify")
 
@@ -359,11 +366,19 @@ class ConsoleApp(App[None]):
     def hint(self, text: str) -> None:
         """One line in place of the one before: why a key did nothing, or what it did."""
         self.clear_notifications()
+        self._hinting = True
         self.notify(safe(text), timeout=4, markup=False)
 
     def say(self, text: str, bad: bool) -> None:
         """One line to the person: what came of a decision."""
+        self._take_hint_away()
         self.notify(safe(text), severity="error" if bad else "information", markup=False)
+
+    def _take_hint_away(self) -> None:
+        """What was said of a key before is old when there is something new."""
+        if self._hinting:
+            self.clear_notifications()
+        self._hinting = False
 
     def page(self, text: str) -> None:
         """Show *text*, which is safe, in the person's pager."""
@@ -391,6 +406,28 @@ class ConsoleApp(App[None]):
                 sort = partial(screen.sort_by, order)
                 yield SystemCommand(f"Sort sessions: {order}", BY_ID["sort"].help, sort)
 
+    def action_command_palette(self) -> None:
+        """Find an action by its name."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def deliver_screenshot(
+        self,
+        filename: str | None = None,
+        path: str | None = None,
+        time_format: str | None = None,
+    ) -> str | None:
+        """Save the picture where an export would go, as one: not every machine has a folder for downloads."""
+        if self.is_web:
+            return super().deliver_screenshot(filename, path, time_format)
+        try:
+            written = picture(self.export_screenshot(), Path(path or Path.cwd()), filename or "")
+        except ExportError as error:
+            self.say(str(error), True)
+        else:
+            self.say(f"written: {written}", False)
+        return None
+
     def _places(self) -> tuple[str, ...]:
         return ("main", "live" if self.desk.live else "replay")
 
@@ -404,5 +441,6 @@ class ConsoleApp(App[None]):
         """Ring when something starts to wait, or keep quiet."""
         self.muted = not self.muted
         self.remembered.keep("bell", "off" if self.muted else "on")
-        self.notify("Quiet from now on." if self.muted else BY_ID["mute"].help, markup=False)
+        rings = "The bell rings when something starts to wait."
+        self.hint("Quiet from now on." if self.muted else rings)
         self._redraw()

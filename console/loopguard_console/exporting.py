@@ -39,6 +39,11 @@ def export(recording: Recording, kind: str, folder: Path) -> list[Path]:
     return [test, _write(folder, test.stem, ".jsonl", [fixture(events_of(recording))])]
 
 
+def picture(svg: str, folder: Path, name: str = "") -> Path:
+    """Write a picture of the screen into *folder*; the file. Raises ``ExportError``."""
+    return _write(folder, name.removesuffix(".svg") or "loopguard", ".svg", [svg])
+
+
 def events_of(recording: Recording) -> Iterator[Event]:
     """All events of a recording, read in pages."""
     after = 0

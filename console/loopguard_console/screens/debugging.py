@@ -40,7 +40,7 @@ class Debugging(DecidingScreen):
         """What other policies would have done."""
         view = self.view
         if view is None or not len(view.recording):
-            self.notify("There is no call to ask about yet.", markup=False)
+            self.console_app.hint("There is no call to ask about yet.")
             return
 
         def answer(chosen: Chosen | None) -> None:
@@ -55,7 +55,7 @@ class Debugging(DecidingScreen):
         """Show what would change in the settings of the session's project."""
         app = self.console_app
         if app.desk.live and app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return
 
         def answer(edit: Edit | None) -> None:
@@ -83,7 +83,7 @@ class Debugging(DecidingScreen):
         if view is None:
             return
         if app.desk.live and app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return
 
         def answer(given: Answer | None) -> None:
@@ -98,7 +98,7 @@ class Debugging(DecidingScreen):
             if app.desk.live:
                 self._do(lambda decider: decider.hold(view.recording.session, given.note))
             else:
-                self.notify("Playing stops there. I takes it away.", markup=False)
+                self.console_app.hint("Playing stops there. I takes it away.")
 
         live = "Calls that meet this wait for you before they run, whatever the guard says."
         replay = "Playing stops at calls that meet this."
@@ -118,10 +118,10 @@ class Debugging(DecidingScreen):
             return
         if not app.desk.live:
             view.held, view.dropped = view.dropped, view.held
-            self.notify(f"Stops at {view.held}" if view.held else "No breakpoint.", markup=False)
+            self.console_app.hint(f"Stops at {view.held}" if view.held else "No breakpoint.")
             return
         if app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return
         session = view.recording.session
         standing = list(view.recording.guard.controls.breakpoints.values())
@@ -133,7 +133,7 @@ class Debugging(DecidingScreen):
             condition = view.held
             self._do(lambda decider: decider.hold(session, condition))
         else:
-            self.notify("No breakpoint was set here. b sets one.", markup=False)
+            self.console_app.hint("No breakpoint was set here. b sets one.")
 
     # -- export ------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Debugging(DecidingScreen):
         """Write this session to a file."""
         view = self.view
         if view is None or not len(view.recording):
-            self.notify("There is no call to export yet.", markup=False)
+            self.console_app.hint("There is no call to export yet.")
             return
 
         def answer(given: Answer | None) -> None:
@@ -172,10 +172,10 @@ class Debugging(DecidingScreen):
         """Write a rule about the tool of the selected call."""
         view, app = self.view, self.console_app
         if view is None or view.cursor < 0:
-            self.notify("Select a call first.", markup=False)
+            self.console_app.hint("Select a call first.")
             return
         if app.desk.live and app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return
         row = view.recording.row(view.cursor)
 
@@ -190,7 +190,7 @@ class Debugging(DecidingScreen):
     def action_undo_rule(self) -> None:
         """Take the last rule back."""
         if self._undo is None:
-            self.notify("No rule was written here. c writes one.", markup=False)
+            self.console_app.hint("No rule was written here. c writes one.")
         else:
             self._write_rule(self._undo, "Taken back", "U writes it again.")
 
@@ -241,10 +241,10 @@ class Debugging(DecidingScreen):
         """Session and call that are selected, where something can be written."""
         view, app = self.view, self.console_app
         if app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return None
         if view is None or view.cursor < 0:
-            self.notify("Select a call first.", markup=False)
+            self.console_app.hint("Select a call first.")
             return None
         start = view.recording.events_of(view.cursor)[0]
         return view.recording.session, start.text("call") if start is not None else ""

@@ -95,11 +95,11 @@ class DecidingScreen(Screen[None]):
     def _may(self) -> list[Request]:
         """The requests that a deciding key answers now; none where nothing is armed."""
         if self.console_app.decider is None:
-            self.notify(self.console_app.why_not, markup=False)
+            self.console_app.hint(self.console_app.why_not)
             return []
         request = self.selected()
         if request is None:
-            self.notify("Nothing waits here. w goes to what waits.", markup=False)
+            self.console_app.hint("Nothing waits here. w goes to what waits.")
             return []
         self.look()
         if not self.arming.press(time.monotonic()):
@@ -231,11 +231,11 @@ class DecidingScreen(Screen[None]):
     def _about(self) -> tuple[str, str, str, str] | None:
         """What is selected, if it may be acted on now."""
         if self.console_app.decider is None:
-            self.notify(self.console_app.why_not, markup=False)
+            self.console_app.hint(self.console_app.why_not)
             return None
         subject = self.subject()
         if subject is None:
-            self.notify("Select a call first.", markup=False)
+            self.console_app.hint("Select a call first.")
             return None
         self.look()
         if self.selected() is not None and not self.arming.press(time.monotonic()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -77,12 +78,15 @@ class Dialog(ModalScreen[Answer | None]):
             yield Static(Content.assemble((self._title, "bold"), f"  {safe(self._what, 60)}"))
             yield Static(id="choices", markup=False)
             if self._note:
-                yield Input(placeholder=self._note, id="note", max_length=2000)
+                yield Input(
+                    placeholder=self._note, id="note", max_length=2000, select_on_focus=False
+                )
             yield Static(id="says", markup=False)
 
     def on_mount(self) -> None:
         if self._note and not self._choices:
             self._line = len(self._choices)
+        self.query_one("#choices").display = bool(self._choices)
         self._draw()
 
     def _lines(self) -> int:
@@ -124,6 +128,25 @@ class Dialog(ModalScreen[Answer | None]):
                 self.set_focus(note)
             elif note.has_focus:
                 self.set_focus(None)
+
+    def on_key(self, event: events.Key) -> None:
+        """Words typed on a line of choices are meant for the note, a space among them too."""
+        if event.is_printable and event.character:
+            self._into_note(event.character, event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So are words that are pasted there."""
+        self._into_note(" ".join(event.text.split()), event)
+
+    def _into_note(self, text: str, event: events.Event) -> None:
+        """What reaches the dialog itself was typed before the note had the focus."""
+        if self._note:
+            event.stop()
+            event.prevent_default()
+            self._line = len(self._choices)
+            self._sure = False
+            self._draw()
+            self.query_one("#note", Input).insert_text_at_cursor(text)
 
     def on_input_submitted(self) -> None:
         """Enter in the note. The note's own key, so that everything typed before is in it."""

@@ -38,7 +38,7 @@ class Grants(ModalScreen[str | None]):
                     "d revokes the one selected · Esc leaves them", id="says", markup=False
                 )
             else:
-                yield Static("None. o on a call gives one.", id="says", markup=False)
+                yield Static("None. o on a call gives one. · Esc closes", id="says", markup=False)
 
     def _words(self, grant: Grant) -> Content:
         key = grant.key if grant.scope == "tool" else grant.key.rpartition(":")[0]

@@ -16,6 +16,8 @@ from loopguard_console.actions import actions_of, groups, keys_of
 
 #: Cells for the names of actions and the words.
 NAMES = 19
+#: Cells below which explanations stand under the names.
+NARROW = 60
 _KEYS = "w what the words mean · j k and PgDn PgUp scroll · Esc closes"
 WORDS = (
     ("tool call", "one use of a tool by the agent: its name, its arguments, its result"),
@@ -134,6 +136,11 @@ def _entry(keys: str, name: str, text: str, width: int) -> list[Content]:
     """Keys and name in columns, the explanation beside them, wrapped under itself."""
     first = f" {keys:<9}" if keys else " "
     indent = len(first) + NAMES
+    if width < NARROW:
+        below = "".join(f"    {line}\n" for line in textwrap.wrap(text, width - 4))
+        return [
+            Content.assemble((first, "bold $text-accent"), (name, "bold"), f"\n{below}"),
+        ]
     lines = textwrap.wrap(text, max(20, width - indent))
     more = "".join(f"\n{' ' * indent}{line}" for line in lines[1:])
     return [

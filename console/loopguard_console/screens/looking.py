@@ -94,7 +94,7 @@ class Looking(DecidingScreen):
         selected = self.selected()
         request = self.console_app.desk.next_waiting(selected.request if selected else "")
         if request is None:
-            self.notify("Nothing waits for you.", markup=False)
+            self.console_app.hint("Nothing waits for you.")
         else:
             self.console_app.go_to(request)
 
@@ -154,9 +154,11 @@ class Looking(DecidingScreen):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        if self.view is not None:
-            self.view.step(by)
+        if self.view is not None and self.view.step(by):
             self.moved()
+        else:
+            last, first = "This is the last call.", "This is the first call."
+            self.console_app.hint(last if by > 0 else first)
 
     def action_next_tier(self) -> None:
         """The next tier change."""
@@ -266,4 +268,4 @@ class Looking(DecidingScreen):
         if view is not None and view.cursor >= 0:
             args = view.recording.args(view.cursor)
             self.app.copy_to_clipboard(args if isinstance(args, str) else as_json(args))
-            self.notify("Arguments copied.", markup=False)
+            self.console_app.hint("Arguments copied.")

@@ -41,7 +41,7 @@ class Managing(DecidingScreen):
         if app.desk.current:
             pinned = app.remembered.pin(app.desk.current)
             app.desk.arrange()
-            self.notify("Pinned." if pinned else "No longer pinned.", markup=False)
+            self.console_app.hint("Pinned." if pinned else "No longer pinned.")
             self.redraw()
 
     async def action_rename(self) -> None:
@@ -66,13 +66,13 @@ class Managing(DecidingScreen):
         app = self.console_app
         session = app.desk.current
         if app.decider is None:
-            self.notify(app.why_not, markup=False)
+            self.console_app.hint(app.why_not)
             return
         if not session:
             return
         known = app.desk.session(session)
         if app.desk.state.get(session) in ("live", "quiet"):
-            self.notify("It still runs; halt it or wait until it ends.", markup=False)
+            self.console_app.hint("It still runs; halt it or wait until it ends.")
             return
 
         def answer(given: Answer | None) -> None:

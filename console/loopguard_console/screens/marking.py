@@ -44,7 +44,10 @@ class Marking(DecidingScreen):
 
     def _to_bookmark(self, by: int) -> None:
         view = self.view
+        before = -1 if view is None else view.cursor
         if view is not None and view.to_bookmark(by):
+            if view.cursor == before:
+                self.console_app.hint("This is the only bookmark: L lists it.")
             self.moved()
         else:
             self.console_app.hint("No bookmark is set here: B sets one.")

@@ -16,6 +16,8 @@ from loopguard_console.editing import EditorError, edit
 from loopguard_console.render import pretty, safe
 from loopguard_core.store.contract import Request
 
+_KEYS = "^S runs it so · ^E in your editor · ^R as it was · Esc leaves it"
+
 
 class Modify(ModalScreen[tuple[Any] | None]):
     """The arguments as JSON in an editor; the answer is ``(args,)`` or None."""
@@ -37,11 +39,7 @@ class Modify(ModalScreen[tuple[Any] | None]):
             title = f"  {safe(self._request.request, 8)}  {safe(self._request.tool, 40)}"
             yield Static(Content.assemble(("Modify the arguments", "bold"), title))
             yield TextArea(safe(self._before, lines=True), id="args", show_line_numbers=False)
-            yield Static(
-                "^S runs it so · ^E in your editor · ^R as it was · Esc leaves it",
-                id="says",
-                markup=False,
-            )
+            yield Static(_KEYS, id="says", markup=False)
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(TextArea))
@@ -52,10 +50,18 @@ class Modify(ModalScreen[tuple[Any] | None]):
         try:
             args = text if isinstance(self._request.args, str) else json.loads(text)
         except ValueError as error:
-            says = Content.assemble((f"Not JSON: {error}", "bold $text-error"))
-            self.query_one("#says", Static).update(says)
+            self._say(f"Not JSON: {error}")
             return
         self.dismiss((args,))
+
+    def _say(self, wrong: str) -> None:
+        """What is wrong, above the keys; it goes with the next change."""
+        says = Content.assemble((f"{wrong}\n" if wrong else "", "bold $text-error"), _KEYS)
+        self.query_one("#says", Static).update(says)
+
+    def on_text_area_changed(self) -> None:
+        """What was wrong may be right now."""
+        self._say("")
 
     def action_editor(self) -> None:
         """The arguments in the person's own editor."""
@@ -64,10 +70,7 @@ class Modify(ModalScreen[tuple[Any] | None]):
             with self.app.suspend():
                 text = edit(area.text)
         except (EditorError, SuspendNotSupported) as error:
-            says = Content.assemble(
-                (safe(str(error) or "there is no terminal for it"), "bold $text-error")
-            )
-            self.query_one("#says", Static).update(says)
+            self._say(safe(str(error) or "there is no terminal for it"))
             return
         area.text = text.rstrip("\n")
         self.refresh(repaint=True, layout=True)

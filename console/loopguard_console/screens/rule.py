@@ -30,7 +30,6 @@ class RuleScreen(ModalScreen[Edit | None]):
         Binding("escape", "back", "back"),
         Binding("enter", "write", "write it"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short")]  # noqa: RUF012 - as Textual declares it
 
     def __init__(self, tool: str, args: object, cwd: str, policies: Sequence[str] = ()) -> None:
         super().__init__()

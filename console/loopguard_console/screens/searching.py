@@ -109,12 +109,15 @@ class Searching(DecidingScreen):
         if view is None or view.hits is None:
             self.console_app.hint("Search for something first: /")
             return
+        before = view.cursor
         found = view.to_hit(by, here=here)
         if found is None:
             view.sought = by
             self.look_on()
         elif not found:
             self.console_app.hint(f"No call matches {safe(view.hits.query.text, 40)}.")
+        elif view.cursor == before and not here:
+            self.console_app.hint("This is the only hit.")
         self.moved()
 
     # -- over all sessions -------------------------------------------------------------------------
@@ -123,7 +126,7 @@ class Searching(DecidingScreen):
         """Search all sessions of the store."""
         app = self.console_app
         if app.store is None:
-            self.notify("A recording is searched with /.", markup=False)
+            self.console_app.hint("A recording is searched with /.")
             return
 
         def found(hit: Hit | None) -> None:

@@ -51,7 +51,8 @@ class SessionList(VirtualList):
         return self.items[line][1].session
 
     def empty(self) -> str:
-        return " No sessions yet."
+        filtered = self.desk is not None and self.desk.filter
+        return " No match. f changes it." if filtered else " No sessions yet."
 
     def paint(self, line: int, width: int) -> list[Segment]:
         depth, session = self.items[line]
