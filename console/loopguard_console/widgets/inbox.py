@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
 from loopguard_console.render import pad, safe, signature_label, span, tier_letter
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
-from loopguard_core.store.contract import Request
+
+if TYPE_CHECKING:
+    from loopguard_core.store.contract import Request
 
 
 def left_of(request: Request, now: float) -> float | None:

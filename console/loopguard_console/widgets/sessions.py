@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 
@@ -10,7 +11,9 @@ from loopguard_console.desk import Desk
 from loopguard_console.render import pad, safe, size, tier_letter
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
-from loopguard_core.store.contract import Session
+
+if TYPE_CHECKING:
+    from loopguard_core.store.contract import Session
 
 _DOTS = {
     "live": ("●", "p-ok"),
