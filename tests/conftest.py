@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from itertools import count
 
@@ -47,6 +48,17 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """What is remembered between runs is each test's own: nothing of the person's, nothing of another test."""
     state = tmp_path_factory.getbasetemp() / f"state-{next(_homes)}"
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
+
+
+@pytest.fixture(autouse=True)
+def whole_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that a test presses in a console has been answered when ``press`` comes back."""
+    if "textual.pilot" in sys.modules:
+        from textual.pilot import Pilot
+
+        from driving import insist
+
+        monkeypatch.setattr(Pilot, "press", insist(Pilot.press))
 
 
 def pytest_unconfigure() -> None:

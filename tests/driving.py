@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from loopguard_console.app import ConsoleApp
 from test_console_replay import recording
 
+Press = Callable[..., Awaitable[None]]
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 
 
@@ -26,6 +27,22 @@ def drive(
 
     asyncio.run(run())
     return made
+
+
+def insist(press: Press) -> Press:
+    """*press* of Textual, made to come back when the console has answered the key, however busy the machine is."""
+
+    async def pressed(pilot: Pilot[None], *keys: str) -> None:
+        for key in keys:
+            app = pilot.app
+            before = app.keys.taken if isinstance(app, ConsoleApp) else 0
+            await press(pilot, key)
+            while isinstance(app, ConsoleApp) and app.is_running:
+                if app.keys.taken > before and app.keys.idle:
+                    break
+                await asyncio.sleep(0.002)
+
+    return pressed
 
 
 async def carried(app: ConsoleApp, pilot: Pilot[None]) -> None:

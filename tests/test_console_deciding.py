@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 import console_scene
@@ -31,8 +32,8 @@ def drive(step: Step, decider: Nobody | None = None) -> None:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys count as soon as a request is on the screen."""
-    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    """Keys count as if every request had long been on the screen."""
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
 
 
@@ -122,8 +123,11 @@ def test_a_key_before_the_moment_is_over_decides_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(arming, "ON_SCREEN", 600.0)
 
     async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
-        for key in "adorxm":
+        for key in "adorxmu":
+            app.clear_notifications()
             await pilot.press(key)
+            (why,) = [n.message for n in app._notifications]
+            assert why.startswith("R7 had only just appeared: nothing was done about it.")
         await carried(app, pilot)
         assert nobody.said == [] and len(app.screen_stack) == 2
 
@@ -143,6 +147,39 @@ def test_a_decision_that_was_not_carried_out_is_said() -> None:
         assert said == ["R7 is already denied by [bold]ann\\x1b[2J"]
 
     drive(step, Late())
+
+
+def test_a_key_right_behind_an_answer_decides_nothing_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
+    monkeypatch.setattr(arming, "AFTER_DECISION", 600.0)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
+        await pilot.press("a")
+        await carried(app, pilot)
+        await pilot.press("u")
+        said = [n.message for n in app._notifications]
+        assert said[-1].startswith("That key came right after an answer")
+        assert [what for what, _, _ in nobody.said] == ["approve"]
+
+    drive(step)
+
+
+def test_a_key_decides_about_what_was_there_when_it_was_pressed_however_late_it_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
+        early = events.Key("a", "a")
+        early.time -= 600.0  # pressed long before the request; the console was busy
+        app.post_message(early)
+        await pilot.press("j")
+        await carried(app, pilot)
+        assert nobody.said == []
+
+    drive(step)
 
 
 def test_arming() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 from pathlib import Path
 
 from loopguard_console import feed
 from loopguard_console.feed import Batch, Feed
+from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Session, Store
 from loopguard_core.store.door import open_store
@@ -111,6 +113,37 @@ def test_a_list_that_takes_long_is_looked_at_the_less_often(tmp_path: Path) -> N
             store.append(Event("user_message", "one", data={"text": "go on"}))
             screen.take()
         assert looks[1] - looks[0] >= 0.05 * feed.SHARE
+    finally:
+        screen.close()
+        store.close()
+
+
+def test_what_events_say_of_requests_the_inbox_says_in_the_same_batch(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "e.db"
+    store = open_store(str(path))
+    session(store, "one", 1)
+    screen = Screen(path)
+    screen.feed._inbox = feed._Look(600.0)  # by itself it would be looked at once
+    screen.feed.want("one", 0)
+    screen.feed.start()
+    try:
+        while "one" not in screen.seen:
+            screen.take()
+        until = time.time() + 600
+        asking = {"call": "one-0", "tool": "t", "tier": "block", "pid": os.getpid()}
+        opened = Event("request_opened", "one", data={**asking, "deadline": until})
+        store.append(opened)
+        name = opened.text("request")
+        waits = [name]
+        for gone in (False, True):
+            if gone:
+                escape.deny(store, name)
+                waits = []
+            while (batch := screen.take()).events.get("one", ()) == ():
+                pass
+            assert [r.request for r in batch.waiting] == waits
     finally:
         screen.close()
         store.close()

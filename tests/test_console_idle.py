@@ -24,8 +24,8 @@ QUIET = {"quit", "back_to_chain", "help", "command_palette"}
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deciding keys count as soon as a request is on the screen."""
-    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    """Deciding keys count as if every request had long been on the screen."""
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
 
 

@@ -15,7 +15,7 @@ from test_console_replay import recording
 
 
 def test_a_click_selects_seeks_and_presses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", 0.0)
+    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", -600.0)
 
     async def replay() -> None:
         app = recording()

@@ -21,7 +21,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from loopguard_console.actions import BY_ID, actions_of, bindings, key_map
+from loopguard_console.actions import BY_ID, actions_of, bindings, key_map, shown_key
 from loopguard_console.bell import Bell
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
@@ -40,6 +40,7 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.terminal import on_ending
 from loopguard_console.themes import DARK, THEMES, own_variables
+from loopguard_console.typed import KeysInTurn, Typed
 from loopguard_console.view import View
 from loopguard_console.whatif import chosen
 from loopguard_console.widgets.sessions import session_title
@@ -112,7 +113,9 @@ class ConsoleApp(App[None]):
         self._drawing = False
         self._drawn = 0.0
         self._loading = False
-        self._opened = self._keyed = 0.0
+        self._keyed = 0.0
+        self.keys = KeysInTurn(self, self._answer)
+        self._pressed: float | None = None
         self._bell = Bell(self.TITLE)
         self._pauses = Pauses()
         self._wanted: set[str] = set()
@@ -148,20 +151,40 @@ class ConsoleApp(App[None]):
             self._feed.stop()
             self._feed.join(2.0)
 
-    # -- keys typed ahead --------------------------------------------------------------------------
+    # -- keys --------------------------------------------------------------------------------------
 
     def open_screen(self, screen: Screen[Any], answer: Callable[[Any], None] | None = None) -> Any:
         """Push *screen*; what was typed behind the key that opened it goes there. To be awaited."""
-        self._opened = time.monotonic()
         return self.push_screen(screen, answer)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that nothing below took and that was typed before the screen on top opened is meant for it."""
-        if isinstance(event, events.Key):
+        if not isinstance(event, Typed):
+            await super().on_event(event)
+        elif event.is_forwarded:
+            await self._answer(event)
+        else:
             self._keyed = time.monotonic()
-            if event.is_forwarded and event.time < self._opened:
-                event = events.Key(event.key, event.character)
-        await super().on_event(event)
+            await self.keys.take(event)
+
+    async def _answer(self, event: Typed) -> None:
+        self._pressed = event.time
+        try:
+            await super().on_event(event)
+        finally:
+            self._pressed = None
+
+    @property
+    def pressed(self) -> float:
+        """When the key was pressed that is being answered (seconds, monotonic); now where it is no key."""
+        return time.monotonic() if self._pressed is None else self._pressed
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that nothing took: say so where no action has it either."""
+        if event.key not in self.screen.active_bindings:
+            known = isinstance(self.screen, DecidingScreen)
+            way_out = "? shows what the keys do." if known else "Esc goes back."
+            key = safe(shown_key(event.character or event.key), 12)
+            self.hint(f"{key} does nothing here. {way_out}")
 
     async def run_action(
         self,
@@ -280,6 +303,11 @@ class ConsoleApp(App[None]):
         return [screen for screen in self.screen_stack if isinstance(screen, DecidingScreen)]
 
     # -- for the screens ---------------------------------------------------------------------------
+
+    def look_now(self) -> None:
+        """Somebody decided: show at once what no longer waits."""
+        if self._feed is not None:
+            self._feed.look()
 
     def loading(self, session: str) -> bool:
         """True while older events of the session on the screen are still being read."""

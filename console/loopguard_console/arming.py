@@ -1,8 +1,9 @@
 """When a deciding key counts: never before a person can have seen what it would decide.
 
-Pure: the caller brings the clock (seconds, monotonic). A request is armed once it has been on the
-screen for a moment without a key being pressed. After a decision the moment is longer, and every press
-starts it again, so that a key held down never answers the next request.
+Pure: the caller brings the clock (seconds, monotonic), for a key the time at which it was pressed: a busy
+console hears of it later. A request is armed once it has been on the screen for a moment without a key
+being pressed. After a decision the moment is longer, and every press starts it again, so that a key held
+down never answers the next request.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ class Arming:
         """Seconds until the keys count; 0 where they do or nothing is there to decide."""
         return max(0.0, self._at - now, self._quiet_until - now) if self.target else 0.0
 
+    def just_decided(self, now: float) -> bool:
+        """True in the longer moment after a decision."""
+        return now < self._quiet_until
+
     def press(self, now: float) -> bool:
         """Any key was pressed; True where a deciding one counts. If not, the moment starts again."""
         if self.armed(now):
@@ -44,5 +49,4 @@ class Arming:
 
     def decided(self, now: float) -> None:
         """A decision was made: the same press must not reach the next request."""
-        self.target = ""
         self._quiet_until = now + AFTER_DECISION

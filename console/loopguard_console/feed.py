@@ -23,6 +23,7 @@ GLANCE = 0.1  # seconds until a session that is wanted meanwhile is read
 LISTED = 0.3  # seconds between two looks at the list of sessions
 SHARE = 20  # a list is looked at again after so many times what it took: thousands of sessions stay cheap
 BEAT = 2.0  # seconds between beats
+ASKING = frozenset(("request_opened", "request_resolved", "grant"))  # what changes the inbox
 CHUNK = 250  # events in a batch: the screen folds them in less time than a person notices
 
 
@@ -105,6 +106,7 @@ class Feed(threading.Thread):
         self._clock = clock
         self._taken = threading.Event()
         self._taken.set()
+        self._decided = threading.Event()
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._asked = threading.Event()
@@ -131,6 +133,11 @@ class Feed(threading.Thread):
         """Send no more events of *session*."""
         with self._lock:
             self._wanted.pop(session, None)
+
+    def look(self) -> None:
+        """Look at the inbox at once: somebody decided."""
+        self._decided.set()
+        self._asked.set()
 
     def taken(self) -> None:
         """The screen has shown the last batch and is ready for the next."""
@@ -197,10 +204,14 @@ class Feed(threading.Thread):
         if not self._only and self._machines.due():
             self._behind = tuple(m for m in store.machines(self._sessions) if m.behind)
             self._machines.done()
-        if not self._only and self._inbox.due():
+        decided = self._decided.is_set()
+        self._decided.clear()
+        events, more = self._events(store)
+        # what the events say of requests, the inbox says in the same batch
+        asking = any(e.type in ASKING for its in events.values() for e in its)
+        if not self._only and (self._inbox.due() or decided or asking):
             self._waiting = tuple(inbox.waiting(store, now))
             self._inbox.done()
-        events, more = self._events(store)
         return Batch(
             now,
             self._sessions,

@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from loopguard_console.arming import Arming
 from loopguard_console.deciding import Permission
-from loopguard_console.render import signature_label
+from loopguard_console.render import safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.modify import Modify
 from loopguard_core.escape import DecisionError
@@ -90,7 +90,22 @@ class DecidingScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         """Any key pressed before the request has been seen for a moment starts that moment again."""
         if event.key not in ("a", "d", "o", "m", "r", "x"):
-            self.arming.press(time.monotonic())
+            self.arming.press(event.time)
+
+    def _counts(self, request: Request) -> bool:
+        """Whether the key that was pressed may decide about *request*; why not is said."""
+        self.look()
+        pressed = self.console_app.pressed
+        answered = self.arming.just_decided(pressed)
+        if self.arming.press(pressed):
+            return True
+        name = safe(request.request, 8)
+        self.console_app.hint(
+            f"That key came right after an answer: nothing was done about {name}. Press again in a moment."
+            if answered
+            else f"{name} had only just appeared: nothing was done about it. Press again in a moment."
+        )
+        return False
 
     def _may(self) -> list[Request]:
         """The requests that a deciding key answers now; none where nothing is armed."""
@@ -101,10 +116,7 @@ class DecidingScreen(Screen[None]):
         if request is None:
             self.console_app.hint("Nothing waits here. w goes to what waits.")
             return []
-        self.look()
-        if not self.arming.press(time.monotonic()):
-            return []
-        return self.marked() or [request]
+        return (self.marked() or [request]) if self._counts(request) else []
 
     # -- the decisions -----------------------------------------------------------------------------
 
@@ -237,10 +249,8 @@ class DecidingScreen(Screen[None]):
         if subject is None:
             self.console_app.hint("Select a call first.")
             return None
-        self.look()
-        if self.selected() is not None and not self.arming.press(time.monotonic()):
-            return None
-        return subject
+        request = self.selected()
+        return subject if request is None or self._counts(request) else None
 
     # -- carrying out ------------------------------------------------------------------------------
 
@@ -268,3 +278,4 @@ class DecidingScreen(Screen[None]):
             except (DecisionError, StoreError) as error:
                 said, bad = str(error), True
             self.app.call_from_thread(self.console_app.say, said, bad)
+        self.console_app.look_now()

@@ -1,0 +1,90 @@
+"""Keys typed one behind the other without a pause: each meets what the one before it left."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+import console_scene
+import driving
+from console_scene import Nobody
+from driving import carried
+from loopguard_console import arming
+from loopguard_console.app import ConsoleApp
+from loopguard_console.screens.inbox import InboxScreen
+from loopguard_console.screens.main import MainScreen
+from loopguard_console.widgets.sessions import SessionList
+
+
+@pytest.fixture(autouse=True)
+def long_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys count as if every request had long been on the screen."""
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
+
+
+async def typed(app: ConsoleApp, *keys: str) -> None:
+    """All *keys* at once, as a terminal sends what was typed while the console was busy."""
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+    while app.keys.taken < len(keys) or not app.keys.idle:
+        await asyncio.sleep(0.002)
+
+
+def drive(step: driving.Step, nobody: Nobody | None = None) -> None:
+    driving.drive(step, console_scene.live(nobody or Nobody()))
+
+
+def test_a_key_behind_the_one_that_closes_a_dialog_meets_the_screen_below() -> None:
+    nobody = Nobody()
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, "d", *"no", "enter", "i")
+        await carried(app, pilot)
+        assert [(what, note) for what, _, note in nobody.said] == [("deny", "no")]
+        assert isinstance(app.screen, InboxScreen)
+
+    drive(step, nobody)
+
+
+def test_a_key_behind_the_one_that_opens_a_screen_meets_that_screen() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, "slash", *"ai", "escape", "i", "escape", "f", *"quiet")
+        assert app.screen.query_one(Input).value == "quiet"
+
+    drive(step)
+
+
+def test_a_key_behind_the_one_that_moves_the_focus_meets_the_new_one() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        before = app.desk.current
+        await typed(app, "s", "j")
+        assert isinstance(app.focused, SessionList) and app.desk.current != before
+
+    drive(step)
+
+
+def test_a_deciding_key_behind_an_answer_decides_nothing() -> None:
+    nobody = Nobody()
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, "d", "enter", "a", "a", "a")
+        await carried(app, pilot)
+        assert [what for what, _, _ in nobody.said] == ["deny"]
+        assert isinstance(app.screen, MainScreen)
+
+    drive(step, nobody)
+
+
+@pytest.mark.parametrize(("opener", "key"), [("", "h"), ("", "left"), ("L", "b")])
+def test_a_key_that_means_nothing_says_so(opener: str, key: str) -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, *opener, key)
+        (said,) = [n.message for n in app._notifications]
+        assert said.startswith(("h does", "← does", "b does"))
+        assert "nothing here." in said
+
+    drive(step)
