@@ -56,9 +56,15 @@ class Tail(Running):
         self.key += 1
         return self.step(event.type, row, started)
 
-    def next(self, link: Link, event: Event, row: Row) -> tuple[Any, ...]:
-        """The columns of the next row, in the order of ``COLUMNS``; the tail moves on to it."""
-        tier, mark = self.step_to(link, event, row)
+    def step_on(self, event: Event, row: Row) -> tuple[int | None, int | None]:
+        """The same, where the start of the call is known."""
+        self.key += 1
+        return self.step(event.type, row, _unknown)
+
+    def columns(
+        self, event: Event, row: Row, tier: int | None, mark: int | None
+    ) -> tuple[Any, ...]:
+        """The columns of the row that was stepped to, in the order of ``COLUMNS``."""
         return (
             self.key,
             self.sid,
@@ -79,6 +85,10 @@ class Tail(Running):
         )
 
 
+def _unknown(call: str | None) -> int:
+    return 0
+
+
 def kind_of(event: Event) -> str:
     """The type of *event* as a column can hold it."""
     kind = event.type
@@ -89,25 +99,35 @@ def kind_of(event: Event) -> str:
 COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, mark, ended,
   data, payload, large"""
 
-# 1 to 15 the columns, 16 the payload's digest, 17 the row before. What must be there already gives a
-# column that may not be empty: VALUES costs a third less than a SELECT with conditions.
-_HERE = "(SELECT ?2 FROM event WHERE id = ?17)"
+# 1 to 15 the columns, 16 the payload's digest. What must be there already gives a column that may not be
+# empty: VALUES costs a third less than a SELECT with conditions.
+_HERE = "SELECT ?2 FROM event WHERE id = ?1 - 1"
 _KEPT = "(SELECT ?13 FROM payload WHERE digest = ?16)"
-_NEW = "AND NOT EXISTS (SELECT 1 FROM called WHERE sid = ?2 AND call = ?5 AND ended = 0)"
+_NEW = "NOT EXISTS (SELECT 1 FROM called WHERE sid = ?2 AND call = {0} AND ended = 0)"
 
 
 def _after(large: bool, begins: bool) -> str:
     """The statement that appends after a row that is known; *begins*: a call of which nobody has heard."""
-    here = _HERE.replace(")", f" {_NEW})") if begins else _HERE
+    here = f"{_HERE} AND {_NEW.format('?5')}" if begins else _HERE
     rest = [f"?{n}" for n in range(3, 17)]
     if large:
         rest[10], rest[13] = _KEPT, "(SELECT id FROM payload WHERE digest = ?16)"
-    return f"INSERT INTO event ({COLUMNS}) VALUES (?1, {here}, {', '.join(rest)})"
+    return f"INSERT INTO event ({COLUMNS}) VALUES (?1, ({here}), {', '.join(rest)})"
 
 
 _AFTER = {
     (large, begins): _after(large, begins) for large in (False, True) for begins in (False, True)
 }
+
+# The two that an agent runs all the time: a call's start and end in which nothing is unusual. They name no
+# column that is empty: for each None that is bound, Python's driver looks for a converter.
+_RUNNING = "calls, worst, level, ended, tier, data, payload"
+_STARTS = f"""
+INSERT INTO event (type, id, sid, ts, call, {_RUNNING}, tool)
+VALUES ('call_start', ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"""
+_ENDS = f"""
+INSERT INTO event (type, id, sid, ts, call, {_RUNNING})
+VALUES ('call_end', ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"""
 
 
 class Own:
@@ -139,8 +159,7 @@ class Own:
             if tail is None:
                 return 0
             self._begun = {call for (call,) in link.rows(_UNFILED, (tail.sid,))}
-        before = tail.key
-        if expect is not None and expect != before & schema.MASK:
+        if expect is not None and expect != tail.key & schema.MASK:
             return 0
         call, begins = row.call, event.type == "call_start"
         if begins:
@@ -149,9 +168,20 @@ class Own:
             self._begun.add(call)
         elif call is not None and call not in tail.tiers:
             return 0  # whether it has ended already is not known here
+        tier, mark = tail.step_on(event, row)
         try:
-            columns = tail.next(link, event, row)
-            return link.insert(_AFTER[row.digest is not None, begins], (*columns, before))
+            if mark is not None or row.digest is not None or row.data is None or row.payload is None:
+                statement = _AFTER[row.digest is not None, begins]
+                return link.insert(statement, tail.columns(event, row, tier, mark))
+            usual = (
+                *(tail.key, tail.sid, event.ts, call, tail.calls, tail.worst, tail.level),
+                *(tail.ended, tier, row.data, row.payload),
+            )
+            if begins:
+                return link.insert(_STARTS, (*usual, row.tool))
+            if event.type == "call_end":
+                return link.insert(_ENDS, usual)
+            return link.insert(_AFTER[False, False], tail.columns(event, row, tier, mark))
         except sqlite3.IntegrityError:
             self._tail = None
             if row.digest is None:  # else it is rather the payload that is new
