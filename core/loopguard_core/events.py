@@ -61,6 +61,9 @@ class Event:
 
     __slots__ = ("data", "seq", "session", "ts", "type")
 
+    #: The JSON of ``args``, compact and in their own order, where the event's maker has it; else empty.
+    args_text = ""
+
     def __init__(
         self,
         type: str,
@@ -99,6 +102,12 @@ class Event:
 
     def __repr__(self) -> str:
         return f"Event({self.to_json()!r})"
+
+
+class Written(Event):
+    """An event with ``args`` that were written as JSON already, so that no store has to write them again."""
+
+    __slots__ = ("args_text",)
 
 
 def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:

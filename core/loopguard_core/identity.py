@@ -12,7 +12,7 @@ import json
 from marshal import dumps
 
 from loopguard_core.hashing import sha256
-from loopguard_core.spelling import encoder, spell
+from loopguard_core.spelling import by_member, in_order, member, spell, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from loopguard_core.traits import Traits
 
     Record = dict[str, Any]
+    #: Canonical text, digest, whether it is foreign, JSON as given and members (both as far as known).
+    Spelled = tuple[str, str, bool, str, dict[str, str] | None]
 
 EXACT = "exact"
 
 #: A text longer than ``LONG`` characters is taken as two edges of ``EDGE`` characters and what lies between.
 LONG, EDGE = 32_768, 2_048
-_SHORT = 512
+_SHORT = 1_024
 #: Characters and bytes that are kept, and what an entry counts for beside them; digests of values that are
 #: known to have come, and new values in a row after which none is expected to come again.
 _HELD, _ENTRY, _ONCE, _TRIES = 8_000_000, 200, 4_096, 16
-_STRICT = encoder()
 _LENIENT = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
 ).encode
@@ -57,7 +58,7 @@ class Digester:
         self._joined = sha256(sha256(b"edges" + key).digest().ljust(64, b"\0"))
         self._recent: dict[tuple[int, str], tuple[str, str]] = {}
         self._longs: dict[tuple[int, str], _Long] = {}
-        self._values: dict[tuple[int, bytes], tuple[bytes, str, str]] = {}
+        self._values: dict[tuple[int, bytes], tuple[bytes, Spelled]] = {}
         self._once: set[str] = set()
         self._tries = 0
         self._held = 0
@@ -82,38 +83,46 @@ class Digester:
 
     __call__ = digest
 
-    def of(self, value: object) -> tuple[str, str, bool]:
-        """The canonical text of *value*, its digest, and whether it holds something that JSON lacks."""
+    def once(self, text: str) -> str:
+        """The digest of a text that is not expected to come again: nothing is kept of it."""
+        return _digest(self._keyed, text) if len(text) <= LONG else self.digest(text)
+
+    def of(self, value: object) -> Spelled:
+        """The canonical text of *value*, its digest, and whether it holds something that JSON lacks.
+
+        Of an object also its JSON in its own order and its members' texts, where these came by the way.
+        """
         if isinstance(value, str):
-            return value, self.digest(value), False
+            return value, self.digest(value), False, "", None
         if self._tries:
             data = _bytes(value)
             known = self._values.get((len(data), data[-32:]))
             if known is not None and known[0] == data:
                 self._tries = _TRIES
-                return known[1], known[2], False
+                return known[1]
             self._tries -= 1
         try:
-            text = _STRICT(value)
+            text, given, members = by_member(value) if type(value) is dict else _whole(value)
         except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
             text = _lenient(value)
-            return text, self.digest(text), True
-        digest = self.digest(text)
-        if digest in self._once:
-            self._repeated(value, text, digest)
+            return text, self.digest(text), True, "", None
+        spelled = text, self.once(text), False, given, members
+        if spelled[1] in self._once:
+            self._repeated(value, spelled)
         else:
-            self._once.add(digest)
+            self._once.add(spelled[1])
             if len(self._once) > _ONCE:
                 self._once.clear()
-        return text, digest, False
+        return spelled
 
-    def _repeated(self, value: object, text: str, digest: str) -> None:
+    def _repeated(self, value: object, spelled: Spelled) -> None:
         """A value came again: it may well come once more, and is then known by its bytes."""
         self._tries = _TRIES
         data = _bytes(value)
         if data and len(data) <= _HELD:
-            self._values[len(data), data[-32:]] = (data, text, digest)
-            self._hold(len(data) + len(text))
+            # members are not kept: their texts would be held once more
+            self._values[len(data), data[-32:]] = (data, (*spelled[:4], None))
+            self._hold(len(data) + len(spelled[0]) + len(spelled[3]))
 
     def middle(self, text: str) -> str:
         """The digest of what lies between the edges of *text*, which is longer than ``LONG``."""
@@ -137,6 +146,10 @@ class Digester:
 
     def _forget(self) -> None:
         self._recent, self._longs, self._values, self._held = {}, {}, {}, 0
+
+
+def _whole(value: object) -> tuple[str, str, None]:
+    return write(value), "", None
 
 
 def _bytes(value: object) -> bytes:
@@ -208,7 +221,7 @@ def canonical(value: object) -> str:
     Python will not print in hexadecimal; depth has no limit.
     """
     try:
-        return _STRICT(value)
+        return write(value)
     except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
         return _lenient(value)
 
@@ -224,18 +237,35 @@ class Payload:
     """Arguments or a result, with the canonical text and the digest that all schemes share.
 
     Both are made once, when the payload is. A string is its own canonical text. ``foreign``: the value
-    holds something that JSON does not have. ``digest_of`` gives the digest of another text.
+    holds something that JSON does not have. ``text``: its JSON in its own order, empty where that did not come
+    by the way. ``digest_of`` gives the digest of another text.
     """
 
-    __slots__ = ("canonical", "digest", "digest_of", "foreign", "value")
+    __slots__ = ("_members", "canonical", "digest", "digest_of", "foreign", "text", "value")
 
-    def __init__(self, value: object, digester: Digester) -> None:
+    def __init__(self, value: Any, digester: Digester) -> None:
         self.value = value
         self.digest_of = digester
         if type(value) is str:
             self.canonical, self.digest, self.foreign = value, digester.digest(value), False
+            self.text, self._members = "", None
         else:
-            self.canonical, self.digest, self.foreign = digester.of(value)
+            spelled = digester.of(value)
+            self.canonical, self.digest, self.foreign, self.text, self._members = spelled
+
+    def digest_like(self, other: dict[Any, Any]) -> str:
+        """The digest of *other*, an object with much the same members: those that are the same are not written anew."""
+        members, value = self._members, self.value
+        if members is None:
+            return self.digest_of.once(canonical(other))
+        try:
+            same = {
+                name: members[name] if inner is value[name] else member(name, inner)
+                for name, inner in other.items()
+            }
+        except Exception:  # noqa: BLE001 - as in ``canonical``
+            return self.digest_of.once(canonical(other))
+        return self.digest_of.once(in_order(same))
 
 
 class Scheme:

@@ -16,7 +16,7 @@ from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.doors import Doors
-from loopguard_core.events import portable
+from loopguard_core.events import Written, portable
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
@@ -310,7 +310,8 @@ class LiveSession:
             data["agent"] = agent
         if annotations:
             data["traits"] = annotations
-        start = journal.event("call_start", data)
+        start = Written("call_start", self.session, ts=time.time(), data=data)
+        start.args_text = payload.text
         try:
             ruling = journal.start(start)
         except Taken:

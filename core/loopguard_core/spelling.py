@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _SAMPLE = {"b": [1, 2.5, None, True], "a": "\u00e9\n"}
 
 
-def encoder() -> Callable[[object], str]:
-    """A function that writes JSON values and raises for others.
+def _encoder() -> Callable[[object], str]:
+    """``write``: a function that writes JSON values as canonical text and raises for others.
 
     ``JSONEncoder`` sets up its C part again for each value, which costs more than writing small ones.
     Where that part can be set up once, and writes what it should, it is; it then keeps no list of open
@@ -35,6 +35,42 @@ def encoder() -> Callable[[object], str]:
 
 def _refuse(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+write = _encoder()
+_quote: Callable[[str], str] = json.encoder.encode_basestring
+
+
+def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
+    """An object as canonical text, as JSON in its own order, and its members' canonical texts by name.
+
+    What both texts have in common is written once. The second is empty where a member is more than a text or
+    a whole number, and so may be ordered in itself; there are no members where a name is no text. Raises for
+    what JSON lacks.
+    """
+    members: dict[str, str] = {}
+    flat = True
+    for name, inner in value.items():
+        if type(name) is not str:
+            return write(value), "", None
+        kind = type(inner)
+        if kind is str:
+            members[name] = f"{_quote(name)}:{_quote(inner)}"
+        else:
+            members[name] = f"{_quote(name)}:{write(inner)}"
+            flat = flat and (kind is int or kind is bool or inner is None)
+    given = f"{{{','.join(members.values())}}}" if flat else ""
+    return in_order(members), given, members
+
+
+def in_order(members: dict[str, str]) -> str:
+    """The canonical text of the object that has *members*, as ``by_member`` gave them."""
+    return f"{{{','.join([members[name] for name in sorted(members)])}}}"
+
+
+def member(name: str, value: object) -> str:
+    """One member of an object as canonical text. Raises for what JSON lacks."""
+    return f"{_quote(name)}:{_quote(value) if type(value) is str else write(value)}"
 
 
 _STRING = json.JSONEncoder(ensure_ascii=False).encode

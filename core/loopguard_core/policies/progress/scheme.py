@@ -227,7 +227,7 @@ class ProgressScheme(Scheme):
 
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
         tidied, cosmetics = tool.tidier.tidy(value)
-        digest = args.digest if tidied is args.value else args.digest_of(canonical(tidied))
+        digest = args.digest if tidied is args.value else args.digest_like(tidied)
         flags, search = tool.flags + _suggested(tidied) if tool.open else tool.flags, tool.search
         if not (tool.shell or _STATED.isdisjoint(value)) and _changes(value):
             flags, search = flags.translate(_LOOKING) + "m", False
