@@ -61,8 +61,9 @@ class Event:
 
     __slots__ = ("data", "seq", "session", "ts", "type")
 
-    #: The JSON of ``args``, compact and in their own order, where the event's maker has it; else empty.
+    #: The JSON of ``args`` (in their own order) and of ``verdict``, where the event's maker has it; else empty.
     args_text = ""
+    verdict_text = ""
 
     def __init__(
         self,
@@ -105,9 +106,17 @@ class Event:
 
 
 class Written(Event):
-    """An event with ``args`` that were written as JSON already, so that no store has to write them again."""
+    """An event of which fields were written as JSON already, so that no store has to write them again."""
 
-    __slots__ = ("args_text",)
+    __slots__ = ("args_text", "verdict_text")
+
+    def __init__(self, type: str, session: str, ts: float, data: dict[str, Any]) -> None:
+        self.type = type
+        self.session = session
+        self.seq = 0
+        self.ts = ts
+        self.data = data
+        self.args_text = self.verdict_text = ""
 
 
 def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:

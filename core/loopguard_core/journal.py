@@ -14,7 +14,7 @@ import os
 import time
 
 from loopguard_core.away import Away
-from loopguard_core.events import Event
+from loopguard_core.events import Event, Written
 from loopguard_core.rebuilding import rebuild
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
@@ -227,8 +227,13 @@ class Journal:
         ruling = self.guard.rule(event)
         if self.guard.controls.breakpoints:
             ruling = self._held(event, ruling)
-        event.data["verdict"] = ruling.verdict.to_json()
+        self._note(event, ruling.verdict)
         return ruling
+
+    def _note(self, event: Event, verdict: Verdict) -> None:
+        event.data["verdict"] = verdict.to_json()
+        if type(event) is Written:
+            event.verdict_text = verdict.to_text()
 
     def _held(self, event: Event, ruling: Ruling) -> Ruling:
         """Say on the event which breakpoint it meets, the latest of them, so that the fold need not ask."""
@@ -304,7 +309,7 @@ class Journal:
         event.data.pop("verdict", None)
         verdict = self.guard.apply(event)
         if verdict is not None:
-            event.data["verdict"] = verdict.to_json()
+            self._note(event, verdict)
         return verdict
 
     def _refold(self) -> bool:

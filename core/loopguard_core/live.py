@@ -310,7 +310,7 @@ class LiveSession:
             data["agent"] = agent
         if annotations:
             data["traits"] = annotations
-        start = Written("call_start", self.session, ts=time.time(), data=data)
+        start = Written("call_start", self.session, time.time(), data)
         start.args_text = payload.text
         try:
             ruling = journal.start(start)
@@ -362,7 +362,8 @@ class LiveSession:
             if foreign is not None:
                 end["foreign"] = dict(foreign)
             try:
-                verdict = self._journal.finish(self._journal.event("call_end", end))
+                event = Written("call_end", self.session, time.time(), end)
+                verdict = self._journal.finish(event)
             except Taken:
                 return ""
         decision.verdict = verdict

@@ -6,6 +6,7 @@ These classes are on the agent's hot path: plain slotted classes, no dataclasses
 from __future__ import annotations
 
 from enum import IntEnum
+from json.encoder import encode_basestring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Tier(IntEnum):
 ALLOW = Tier.ALLOW
 _WORDS = ("allow", "warn", "block", "halt")
 _TIERS = dict(zip(_WORDS, Tier, strict=True))
+
+
+#: Traits of verdicts -> their part of the JSON.
+_TRAITS: dict[tuple[str, ...], str] = {}
+_TRAITS_KEPT = 500
 
 
 def tool_of(signature: str) -> str:
@@ -116,6 +122,22 @@ class Verdict:
         if self.source:
             out["source"] = self.source
         return out
+
+    def to_text(self) -> str:
+        """``to_json`` as compact JSON, of a verdict that allows; else empty. Agents wait for it twice a call."""
+        if self.tier is not ALLOW or self.detector or self.reason or self.ends_turn or self.source:
+            return ""
+        said = _TRAITS.get(self.traits)
+        if said is None:
+            if len(_TRAITS) > _TRAITS_KEPT:
+                _TRAITS.clear()
+            names = ",".join(map(encode_basestring, self.traits))
+            said = _TRAITS[self.traits] = f',"traits":[{names}]' if names else ""
+        signature = f',"signature":{encode_basestring(self.signature)}' if self.signature else ""
+        count = f',"count":{self.count}' if self.count else ""
+        threshold = f',"threshold":{self.threshold}' if self.threshold else ""
+        policy = encode_basestring(self.policy)
+        return f'{{"tier":"allow","policy":{policy}{signature}{count}{threshold}{said}}}'
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:

@@ -239,6 +239,10 @@ def _usual(event: Event, redactor: Redactor | None, limit: int) -> Row | None:
         row.digest = content_digest(row.payload)
     if row.payload is not text:
         rest["redacted"] = True
+    elif (said := event.verdict_text) and said.isascii() and len(rest) > 1:
+        del rest["verdict"]
+        row.data = f'{to_json(rest)[:-1]},"verdict":{said}}}'
+        return row
     row.data = to_json(rest)
     return row
 

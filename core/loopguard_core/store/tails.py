@@ -170,7 +170,12 @@ class Own:
             return 0  # whether it has ended already is not known here
         tier, mark = tail.step_on(event, row)
         try:
-            if mark is not None or row.digest is not None or row.data is None or row.payload is None:
+            if (
+                mark is not None
+                or row.digest is not None
+                or row.data is None
+                or row.payload is None
+            ):
                 statement = _AFTER[row.digest is not None, begins]
                 return link.insert(statement, tail.columns(event, row, tier, mark))
             usual = (
