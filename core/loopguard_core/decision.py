@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from loopguard_core.foreign import raised
 from loopguard_core.verdict import Ruling, Tier, Verdict
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ ALLOWED = Ruling("run", Verdict(Tier.ALLOW, ""))
 def ended_by(error: BaseException) -> tuple[str, str]:
     """How a call ended that raised *error*: its outcome, and what stands for its result."""
     outcome = "error" if isinstance(error, Exception) else "cancelled"
-    return outcome, f"{type(error).__name__}: {error}"
+    return outcome, raised(error)
 
 
 class Decision:

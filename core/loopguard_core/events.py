@@ -125,8 +125,17 @@ def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:
     NaN and infinities become strings, foreign objects their ``repr``, cycles and what lies deeper
     than 200 levels a short marker, integers that Python will not print their size.
     """
-    if value is None or isinstance(value, (bool, str)):
+    try:
+        return _portable(value, depth, above)
+    except Exception as error:  # noqa: BLE001 - a foreign object may raise anything
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
+def _portable(value: object, depth: int, above: tuple[int, ...]) -> Any:
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, int):
         return (
             int(value) if value.bit_length() < 14_000 else f"<integer of {value.bit_length()} bits>"
@@ -144,15 +153,12 @@ def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:
         return [portable(v, depth + 1, inside) for v in value]
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "backslashreplace")
-    try:
-        return repr(value)
-    except Exception as error:  # noqa: BLE001 - a foreign object's repr may raise anything
-        return f"<{type(value).__name__}: repr failed with {type(error).__name__}>"
+    return repr(value)
 
 
 def _key(key: object) -> str:
     if isinstance(key, str):
-        return key
+        return str.__str__(key)
     if key is None or isinstance(key, (bool, int, float)):
         return str(json.dumps(portable(key)))
     return str(portable(key))
@@ -162,7 +168,7 @@ def dump(value: object) -> str:
     """*value* as one line of JSON. Never raises: see ``portable``."""
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - a foreign object may raise anything
         return json.dumps(portable(value), separators=(",", ":"))
 
 

@@ -139,6 +139,10 @@ class Guard:
         """Calls that have started and not ended."""
         return list(self._open)
 
+    def asked(self, call: str) -> list[str]:
+        """Requests about *call* that are not resolved."""
+        return [name for name, (about, *_) in self._requests.items() if about == call]
+
     def ruling(self, call: str) -> Ruling | None:
         """The ruling under which an open call started, None where it is not open."""
         opened = self._open.get(call)
@@ -154,9 +158,12 @@ class Guard:
         return (same or named)[0].call if named else ""
 
     def peer_message(self, agent: str = "") -> str:
-        """The message of a call of *agent* that is still open, for hosts that do not name messages."""
+        """The message of a call of *agent* that is still open, for hosts that do not name messages.
+
+        Not of one that a human has spoken since: it may never end.
+        """
         for open_call in reversed(self._open.values()) if self._open else ():
-            if open_call.call.agent == agent:
+            if open_call.call.agent == agent and open_call.spoken == self._spoken:
                 return open_call.call.message
         return ""
 

@@ -20,6 +20,7 @@ from loopguard_core.agents import host
 from loopguard_core.config import ConfigError
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump, load
+from loopguard_core.foreign import told
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
@@ -86,7 +87,7 @@ class Hook:
         except (host.HostError, ConfigError, StoreError) as error:
             return self._failed(str(error))
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            return self._failed(f"internal error: {error!r}")
+            return self._failed(f"internal error: {told(error)}")
 
     def _run(self, raw: bytes) -> dict[str, Any] | None:
         try:
@@ -180,7 +181,7 @@ class Hook:
     def _before(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
         left = self.limit - self.margin - (time.monotonic() - self.began)
         decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
-        if live.failure:
+        if live.failure or not decision.ids:  # it could not be judged
             return self._failed("")
         notice = "" if decision.run else " ".join(self.said)
         answer = host.Answer(

@@ -92,8 +92,9 @@ class Digester:
 
         Of an object also its JSON in its own order and its members' texts, where these came by the way.
         """
-        if isinstance(value, str):
-            return value, self.digest(value), False, "", None
+        if isinstance(value, str):  # of a class of its own, whose methods may do anything
+            text = str.__str__(value)
+            return text, self.digest(text), False, "", None
         if self._tries:
             data = _bytes(value)
             known = self._values.get((len(data), data[-32:]))
@@ -266,6 +267,20 @@ class Payload:
         except Exception:  # noqa: BLE001 - as in ``canonical``
             return self.digest_of.once(canonical(other))
         return self.digest_of.once(in_order(same))
+
+    def plain(self) -> Payload:
+        """The same with the value that its canonical text spells, whose methods can be relied on."""
+        twin = Payload.__new__(Payload)
+        twin.canonical, twin.digest, twin.foreign = self.canonical, self.digest, self.foreign
+        twin.digest_of = self.digest_of
+        twin.text, twin._members = "", None
+        twin.value = self.canonical
+        if not isinstance(self.value, str):
+            try:
+                twin.value = json.loads(self.canonical)
+            except (ValueError, RecursionError):
+                pass  # too deep, or a number too long: it stays text
+        return twin
 
 
 class Scheme:

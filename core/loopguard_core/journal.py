@@ -184,6 +184,16 @@ class Journal:
         self.word = rebuild(guard, store, self.session, time.time()) or self.word
         return guard
 
+    def undo(self) -> None:
+        """An interrupt left a step half done: let go of it, and fold anew what the log has."""
+        if self.store is not None:
+            self.store.recover()
+        self._refold()
+
+    def insist(self) -> None:
+        """Try a store that failed once more with the next event, however short ago that was."""
+        self._retry_at = 0.0
+
     def keep(self) -> None:
         """Keep a checkpoint, where one is kept and it is worth it."""
         kept = self.checkpoint

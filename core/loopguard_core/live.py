@@ -16,7 +16,8 @@ from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.doors import Doors
-from loopguard_core.events import Written, portable
+from loopguard_core.events import OUTCOMES, Written
+from loopguard_core.foreign import fields_of, listening, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
@@ -70,11 +71,12 @@ class LiveSession:
         self.agent = agent
         self.name = name
         self.parent = parent
-        self._say = say
+        self._say = say = say if say is to_stderr else listening(say)
         self._lock = RLock()
         self._owns_store = store is None
         self._pid = os.getpid()
         self._ended = False
+        self._brief = attach
         self._names = CallNames()
         policies = [config.make_policy()]
         traits = config.trait_table()
@@ -178,8 +180,10 @@ class LiveSession:
     ) -> Decision:
         """Judge a call before it runs; where a human is asked, wait for them.
 
-        *wait_limit*: seconds after which the host itself would give up, less a margin.
+        *wait_limit*: seconds after which the host itself would give up, less a margin. An interrupt that
+        comes meanwhile (Ctrl-C) goes on to the agent, and the call is recorded as cancelled.
         """
+        call = (call if type(call) is str else text_of(call)) or self._names()
         try:
             with self._lock:
                 decision, ticket = self._judge(
@@ -194,6 +198,9 @@ class LiveSession:
                     self._journal.keep()
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
+        except BaseException:
+            self._interrupted(call)
+            raise
         decision.began = time.monotonic()
         return decision
 
@@ -212,6 +219,7 @@ class LiveSession:
 
         A cancelled task resolves its request ``cancelled``.
         """
+        call = (call if type(call) is str else text_of(call)) or self._names()
         try:
             with self._lock:
                 decision, ticket = self._judge(
@@ -223,6 +231,9 @@ class LiveSession:
                     self._stopped().settle(decision, ticket, answer)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
+        except BaseException:
+            self._interrupted(call)
+            raise
         decision.began = time.monotonic()
         return decision
 
@@ -261,14 +272,19 @@ class LiveSession:
         try:
             return self._finish(decision, result, outcome, duration, foreign)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            self._say(f"internal error while a result was recorded: {error!r}")
+            self._missed(f"internal error while a result was recorded: {told(error)}")
             return ""
+        except BaseException:
+            if self._undone():
+                self._finish(decision, result, outcome, duration, foreign)
+            raise
 
     def end(self, reason: str = "") -> None:
         """The session is over: recorded once, and not by a forked child."""
         if self._ended or self._pid != os.getpid():
             return
         self._ended = True
+        self._journal.insist()
         self._record("session_end", {"reason": reason})
         if self._journal.checkpoint is not None:
             self._journal.checkpoint.remove()
@@ -296,9 +312,12 @@ class LiveSession:
         limit: float | None,
     ) -> tuple[Decision, Ticket | None]:
         journal, guard = self._journal, self._journal.guard
+        if not type(tool) is type(agent) is type(message) is str:
+            tool, agent, message = text_of(tool), text_of(agent), text_of(message)
+        if annotations is not None:
+            annotations = fields_of(annotations)
         payload = Payload(args, self._digester)
         ids = guard.identify(tool, payload, annotations)
-        call = call or self._names()
         data: dict[str, Any] = {
             "call": call,
             "tool": tool,
@@ -341,8 +360,10 @@ class LiveSession:
         foreign: Mapping[str, Any] | None,
     ) -> str:
         payload = Payload(result, self._digester)
-        if duration is None or not 0.0 <= duration < 1e9:  # also what is not a number
+        if not (isinstance(duration, (float, int)) and 0.0 <= duration < 1e9):  # NaN is not, either
             duration = time.monotonic() - decision.began
+        if outcome not in OUTCOMES:
+            outcome = self._spelled(outcome)
         with self._lock:
             ids = self.guard.identify_result(
                 decision.tool,
@@ -381,11 +402,51 @@ class LiveSession:
             with self._lock:
                 self._journal.add(self._journal.event(type, data))
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            self._say(f"internal error while {type} was recorded: {error!r}")
+            self._missed(f"internal error while {text_of(type)} was recorded: {told(error)}")
+        except BaseException:
+            self._undone()
+            raise
 
     def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
-        self._say(f"internal error while {refusal.plain(str(tool), 60)} was judged: {error!r}")
-        return Decision(call, str(tool), Payload(portable(args), self._digester), ALLOWED)
+        tool = text_of(tool)
+        self._missed(f"internal error while {refusal.plain(tool, 60)} was judged: {told(error)}")
+        return Decision(call, tool, Payload(args, self._digester), ALLOWED)
+
+    def _missed(self, why: str) -> None:
+        """Something of the session is not in the log, and not because of the store: say so, there as well."""
+        self._say(why)
+        try:
+            with self._lock:
+                self._journal.add(self._journal.event("gap", {"count": 1, "reason": why}))
+        except Exception:  # noqa: BLE001 - it was said above
+            pass
+
+    def _spelled(self, outcome: object) -> str:
+        known, said = ", ".join(OUTCOMES), refusal.plain(text_of(outcome), 60)
+        self._say(f"the outcome of a call is one of {known}, not {said}: recorded as error")
+        return "error"
+
+    def _interrupted(self, call: str) -> None:
+        """An interrupt came while *call* was judged: it does not run."""
+        if not self._undone():
+            return
+        with self._lock:
+            self._stopped().abandon(call)
+
+    def _undone(self) -> bool:
+        """An interrupt came in the middle of a step: nothing of it stays half done. False where that fails.
+
+        A process that serves one call ends now, and has no time for it.
+        """
+        if self._brief:
+            return False
+        try:
+            with self._lock:
+                self._journal.undo()
+        except Exception as error:  # noqa: BLE001 - the agent gets its own interrupt
+            self._say(f"internal error after an interrupt: {told(error)}")
+            return False
+        return True
 
 
 _sessions: list[ref[LiveSession]] = []

@@ -21,8 +21,8 @@ def to_stderr(line: str) -> None:
     try:
         sys.stderr.write(f"loopguard: {line}\n")
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        pass  # no stderr, or a closed one: there is nobody to tell
+    except Exception:  # noqa: BLE001 - no stderr, a closed one or another: there is nobody to tell
+        pass
 
 
 def key_for(place: str) -> bytes:

@@ -42,7 +42,11 @@ class Reading:
     ) -> dict[str, Record]:
         """The records of a requested call, one a scheme."""
         traits = self._traits.of(tool, annotations)
-        return {s.name: s.request(tool, args, traits) for s in self._schemes}
+        try:
+            return {s.name: s.request(tool, args, traits) for s in self._schemes}
+        except Exception:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
+            args = args.plain()
+            return {s.name: s.request(tool, args, traits) for s in self._schemes}
 
     def outcome(
         self,
@@ -55,10 +59,17 @@ class Reading:
     ) -> dict[str, Record]:
         """The records of a result, one a scheme."""
         traits = self._traits.of(tool, annotations)
-        return {
-            s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
-            for s in self._schemes
-        }
+        try:
+            return {
+                s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
+                for s in self._schemes
+            }
+        except Exception:  # noqa: BLE001 - as above
+            args, result = args.plain(), result.plain()
+            return {
+                s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
+                for s in self._schemes
+            }
 
     def makes(self, event: Event) -> bool:
         """Whether records of a call's event are missing, so that they are made from its payload."""

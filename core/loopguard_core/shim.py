@@ -21,6 +21,7 @@ from collections import deque
 
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
+from loopguard_core.foreign import told
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
@@ -171,7 +172,7 @@ class LoopGuard:
             try:
                 self.on_advice(decision, advice)
             except Exception as error:  # noqa: BLE001 - an author's hook is not the tool
-                self.live.tell(f"on_advice raised {error!r}")
+                self.live.tell(f"on_advice raised {told(error)}")
         if type(result) is str:
             return f"{result}\n\n{advice}" if result else advice
         self._advice.append(advice)
@@ -204,7 +205,7 @@ class LoopGuard:
         from functools import wraps
         from inspect import iscoroutinefunction
 
-        called = name or str(getattr(function, "__name__", type(function).__name__))
+        called = name or _name_of(function)
         inputs = _Inputs(function)
 
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -215,11 +216,10 @@ class LoopGuard:
             if decision.modified:
                 args, kwargs = inputs.changed(args, decision.args)
             try:
-                result = function(*args, **kwargs)
+                return self.after_call(decision, function(*args, **kwargs))
             except BaseException as error:
                 self._failed(decision, error)
                 raise
-            return self.after_call(decision, result)
 
         async def run_async(*args: Any, **kwargs: Any) -> Any:
             given = inputs.named(args, kwargs)
@@ -229,13 +229,13 @@ class LoopGuard:
             if decision.modified:
                 args, kwargs = inputs.changed(args, decision.args)
             try:
-                result = await function(*args, **kwargs)
+                return self.after_call(decision, await function(*args, **kwargs))
             except BaseException as error:
                 self._failed(decision, error)
                 raise
-            return self.after_call(decision, result)
 
-        return wraps(function)(run_async if iscoroutinefunction(function) else run)
+        awaited = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
+        return wraps(function)(run_async if awaited else run)
 
     def _failed(self, decision: Decision, error: BaseException) -> None:
         """The tool raised: recorded, and raised on as it was, with advice as a note on it."""
@@ -243,7 +243,13 @@ class LoopGuard:
         advice = self.live.after(decision, result, outcome=outcome)
         if advice:
             self._advised(decision, error, advice)
-            error.add_note(advice)
+            BaseException.add_note(error, advice)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while not hasattr(function, "__name__") and hasattr(function, "func"):
+        function = function.func  # of a functools.partial
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 class _Inputs:
@@ -255,12 +261,15 @@ class _Inputs:
         self._defaults: dict[str, Any] = {}
         if code is not None:
             names = code.co_varnames[: code.co_argcount]
+            if getattr(function, "__self__", None) is not None:
+                names = names[1:]  # a method taken from its object: that is not given with the call
             values = getattr(function, "__defaults__", None) or ()
             self._defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
             self._defaults |= getattr(function, "__kwdefaults__", None) or {}
         self._own = 1 if names[:1] in (("self",), ("cls",)) else 0
         self._names = names[self._own :]
-        self._positional = max(0, (code.co_posonlyargcount if code else 0) - self._own)
+        left_out = code.co_argcount - len(self._names) if code else 0
+        self._positional = max(0, (code.co_posonlyargcount if code else 0) - left_out)
 
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, defaults filled in; positional ones without a name under ``*``."""

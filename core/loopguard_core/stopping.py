@@ -152,6 +152,17 @@ class Stops:
         except Taken:
             pass  # the same call id has ended before; it counts once
 
+    def abandon(self, call: str) -> None:
+        """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
+        for request in self._journal.guard.asked(call):
+            said = {"request": request, "call": call, "resolution": "cancelled"}
+            try:
+                self._journal.add(self._journal.event("request_resolved", said))
+            except Taken:
+                pass  # a human was faster
+        if call in self._journal.guard.open_calls():
+            self._close(call, "cancelled", None)
+
     # -- the wait (not in turn) ------------------------------------------------------------------
 
     def wait(self, ticket: Ticket) -> Answer:

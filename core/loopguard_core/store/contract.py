@@ -336,6 +336,9 @@ class Store:
         """Bytes that the store takes, or those that the events of *session* do."""
         raise NotImplementedError
 
+    def recover(self) -> None:
+        """An interrupt left a method of this store in the middle, in this thread: let go of what it held."""
+
     def tidy(self) -> None:
         """Do what would cost a call too much: cheap where nothing is to be done. Never raises."""
 

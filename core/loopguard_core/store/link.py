@@ -355,6 +355,16 @@ class Link:
             except sqlite3.Error:
                 pass  # a file that is gone cannot be closed better than this
 
+    def recover(self) -> None:
+        """Let go of what this thread held when it was interrupted: its lock, and an open transaction."""
+        with self.lock:
+            db = self._db
+            if db is not None and db.in_transaction:
+                db.execute("ROLLBACK")
+            while self.lock._is_owned():  # type: ignore[attr-defined]
+                self.lock.release()
+            self.lock.acquire()
+
     def leave(self) -> None:
         """Let go without closing: the last one to close a file would have to write back its WAL."""
         self.tidy(LEFT_BEHIND, cut=True)

@@ -113,7 +113,7 @@ def to_json(value: object) -> str:
         text = _join(_chunks(value, 0))
         if not text.isascii():
             text.encode()
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - a foreign object may raise anything
         return dump(value)
     return text
 

@@ -360,6 +360,9 @@ class SqliteStore(Store):
 
         return forgetting.size(self._link, None if session is None else rows.column(session))
 
+    def recover(self) -> None:
+        self._link.recover()
+
     def tidy(self) -> None:
         self._link.tidy(cut=True)
 

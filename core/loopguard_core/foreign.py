@@ -1,0 +1,52 @@
+"""What a foreign object says of itself: its own code may raise anything, and must not reach the agent."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+def text_of(value: object) -> str:
+    """*value* as a plain string, whatever it is; nothing is the empty one. Never raises."""
+    if type(value) is str:
+        return value
+    if value is None:
+        return ""
+    try:
+        return str.__str__(value) if isinstance(value, str) else "".join(str(value))
+    except Exception as error:  # noqa: BLE001 - a foreign str may raise anything
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
+def raised(error: BaseException) -> str:
+    """What *error* is and says, for the model. Never raises."""
+    return f"{type(error).__name__}: {text_of(error)}"
+
+
+def told(error: BaseException) -> str:
+    """The same on one line, for the person. Never raises."""
+    return f"{type(error).__name__}({text_of(error)!r})"
+
+
+def fields_of(value: Any) -> Mapping[str, Any] | None:
+    """*value* as a mapping, also where it is a model with fields; None where it is neither."""
+    if value is None or type(value) is dict:
+        return value
+    try:
+        return {text_of(name): said for name, said in dict(value).items()}
+    except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+        return None
+
+
+def listening(say: Callable[[str], object]) -> Callable[[str], None]:
+    """*say*, an author's function, as one that never raises."""
+
+    def tell(line: str) -> None:
+        try:
+            say(line)
+        except Exception:  # noqa: BLE001 - nobody can be told that nobody can be told
+            pass
+
+    return tell
