@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import postgres
+from commands import command
 from loopguard_core import urls
+from loopguard_core.config import Config
 from loopguard_core.events import Event
+from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, place_of
@@ -56,11 +59,68 @@ def test_a_place_shows_no_password_and_opens_with_it(
         ("postgresql://u:7/half@h/d", "postgresql://u@h/d"),
         ("postgresql://[::1]:5432,h/d?user=a@b", "postgresql://[::1]:5432,h/d?user=a@b"),
         ("postgresql://h/d@e", "postgresql://h/d@e"),
+        (" postgresql://u:p@h/d\r\n", "postgresql://u@h/d"),
+        ('"postgresql://u:p@h/d"', "postgresql://u@h/d"),
+        ("postgresql://u:p@h:x/d", "postgresql://u@h/d"),
+        ("postgresql://u:p", "postgresql://u"),
+        ("postgresql://u:p/d", "postgresql://u/d"),
+        ("postgresql://h:5/d?PASSWORD=p", "postgresql://h:5/d"),
+        ("postgresql://h/d?password =p", "postgresql://h/d"),
+        ("postgresql://h/d?pwd=p&user=u", "postgresql://h/d?user=u"),
+        ("postgresql://h/d?user=u;password=p", "postgresql://h/d"),
+        ("postgresql://h/d?user=u&amp;password=p", "postgresql://h/d?user=u"),
+        ("postgresql:///d?host=u:p@h", "postgresql:///d"),
+        (
+            "postgresql:///d?host=@abstract&passfile=/p",
+            "postgresql:///d?host=@abstract&passfile=/p",
+        ),
     ],
 )
 def test_every_spelling_has_one_place(named: str, place: str) -> None:
     assert place_of(named) == place
     assert default_store({"LOOPGUARD_STORE": named}) == place
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        *(
+            "postgresql+psycopg://u:hunter2@h/d",
+            "postgresqls://u:hunter2@h/d",
+            "postgresql:/u:hunter2@h",
+        ),
+        *(
+            "postgresql:u:hunter2@h/d",
+            "jdbc:postgresql://h/d?password=hunter2",
+            "mysql://u:hunter2@h/d",
+        ),
+        *("sqlite:///hunter2.db", "host=h password=hunter2", "dbname=hunter2"),
+    ],
+)
+def test_what_is_no_url_that_we_know_becomes_no_file(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert place_of(place_of(named)) == place_of(named)
+    with pytest.raises(StoreError, match="neither a path nor a URL that begins with") as told:
+        open_store(named)
+    said: list[str] = []
+    with LiveSession(Config({"store": named}), "s", say=said.append) as live:
+        decision = live.before("search", {"q": 1})
+        assert decision.run
+        live.after(decision, "x")
+    monkeypatch.setenv("LOOPGUARD_STORE", named)
+    done = [command(None, words) for words in ("doctor", "sessions", "pending", "forward")]
+    assert all(
+        "neither a path" in text for text in (*(d.out + d.err for d in done), " ".join(said))
+    )
+    assert "hunter" not in f"{told.value} {said} {place_of(named)} {done}"
+    assert not list(tmp_path.rglob("*hunter*")) + list(tmp_path.rglob("machine.key"))
+
+
+@pytest.mark.parametrize("named", ["events.db", "a:b.db", "~/x=1.db", "./c:/d.db", "/tmp/user.db"])
+def test_a_path_stays_a_path(named: str) -> None:
+    assert Path(place_of(named)).is_absolute()
 
 
 def test_what_belongs_to_a_url_lies_in_the_persons_state_directory(

@@ -13,17 +13,44 @@ _SECRET_PARAMETERS = frozenset(
         *("scram_client_key", "scram_server_key"),
     )
 )
+#: What a name of a secret has in it.
+_TELLING = ("pass", "pwd", "secret", "token")
+#: How a connection string begins that is no URL.
+_KEYWORDS = frozenset(("host", "hostaddr", "dbname", "user", "password", "service"))
+#: The place of what ``is_misnamed``: it is shown to nobody.
+MISNAMED = "(no path, and no URL that begins with postgresql://)"
 
 _given: dict[str, str] = {}
 
 
 def is_url(named: str) -> bool:
     """True where *named* is the URL of a database and not a path."""
-    return named[: len(_SCHEMES[0])].lower().startswith(_SCHEMES)
+    return _bare(named)[: len(_SCHEMES[0])].lower().startswith(_SCHEMES)
+
+
+def is_misnamed(named: str) -> bool:
+    """True where *named* is meant for a database, or has the form of a URL, and is none that is known."""
+    bare = _bare(named).lower()
+    if is_url(bare):
+        return False
+    scheme, colon, rest = bare.partition(":")
+    parted = bool(colon) and all(c.isalnum() or c in "+-." for c in scheme)
+    if parted and (rest[:1] == "/" or scheme.startswith(("postgres", "jdbc"))):
+        return True
+    return any(word.partition("=")[0] in _KEYWORDS and "=" in word for word in bare.split())
+
+
+def _bare(named: str) -> str:
+    """*named* without what a file of settings may have put around it."""
+    bare = named.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "'\"":
+        return bare[1:-1].strip()
+    return bare
 
 
 def place_of(named: str) -> str:
     """The place of the URL *named*: one spelling, and no password in it."""
+    named = _bare(named)
     place, _ = _parted(named)
     full = f"{_SCHEMES[0]}{named.partition('://')[2]}"
     if full != place:
@@ -33,7 +60,7 @@ def place_of(named: str) -> str:
 
 def tells_password(named: str) -> bool:
     """True where *named* is a URL that shows a password, or another secret, to whoever reads it."""
-    return is_url(named) and _parted(named)[1]
+    return is_url(named) and _parted(_bare(named))[1]
 
 
 def _parted(named: str) -> tuple[str, bool]:
@@ -47,12 +74,15 @@ def _parted(named: str) -> tuple[str, bool]:
         login, at, hosts = rest.rpartition("@")
         hosts, ask, query = hosts.partition("?")
         slash = database = ""
+    if not at and not _is_host(authority):
+        login, hosts = authority, ""  # a login whose host was forgotten
+    kept_hosts = ",".join(map(_without_words, hosts.split(",")))
     user = login.partition(":")[0]
     given = [p for p in query.split("&") if p]
-    kept = [p for p in given if not _is_secret(p.partition("=")[0])]
+    kept = [p for p in given if not _is_secret(p)]
     asked = f"?{'&'.join(kept)}" if ask and kept else ""
-    place = f"{_SCHEMES[0]}{user}{at if user else ''}{hosts}{slash}{database}{asked}"
-    return place, ":" in login or len(kept) < len(given)
+    place = f"{_SCHEMES[0]}{user}{at if user else ''}{kept_hosts}{slash}{database}{asked}"
+    return place, ":" in login or kept_hosts != hosts or len(kept) < len(given)
 
 
 def _is_host(authority: str) -> bool:
@@ -61,8 +91,22 @@ def _is_host(authority: str) -> bool:
     return all(not port or port.isdigit() for port in ports)
 
 
+def _without_words(host: str) -> str:
+    """*host* without what stands in its port's place and is none."""
+    name, bracket, rest = host.rpartition("]")
+    before, _, port = rest.partition(":")
+    return host if not port or port.isdigit() else f"{name}{bracket}{before}"
+
+
 def _is_secret(parameter: str) -> bool:
-    return "%" in parameter or parameter in _SECRET_PARAMETERS  # libpq decodes the name, too
+    """True where *parameter* gives a secret, or may: by a name that libpq does not know, or decodes, too."""
+    name, _, value = parameter.partition("=")
+    name = name.strip().lower()
+    if name in _SECRET_PARAMETERS or "%" in name or "=" in value:
+        return True
+    if name == "host" and "@" in value[1:]:
+        return True
+    return name != "passfile" and any(part in name for part in _TELLING)
 
 
 def in_full(place: str) -> str:

@@ -25,10 +25,10 @@ from loopguard_core.returning import drain_all
 from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarded, Forwarder
-from loopguard_core.store.paths import SPOOL
+from loopguard_core.store.paths import SPOOL, misnamed
 from loopguard_core.store.paths import place_of as place_named
 from loopguard_core.store.spool import open_spool
-from loopguard_core.urls import is_url
+from loopguard_core.urls import MISNAMED, is_url
 
 #: seconds between looks where nothing nudges, and the longest pause while a store is away
 _LOOK = 1.0
@@ -105,6 +105,8 @@ def forward(
 
 def _send_what_waits(place: str, as_json: bool) -> int:
     """Give the server what waits here for it: nobody's word is in it, so agents may do this too."""
+    if place == MISNAMED:
+        raise misnamed()
     if not is_url(place):
         raise Refused(f"{safe(place)} is a file of this machine: nothing waits for it")
     config = settings()

@@ -17,8 +17,8 @@ from loopguard_core.processes import alive
 from loopguard_core.store import link
 from loopguard_core.store.contract import Request, Session, Store, StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, key_file
-from loopguard_core.urls import is_url
+from loopguard_core.store.paths import default_store, key_file, misnamed
+from loopguard_core.urls import MISNAMED, is_url
 
 AREA = "store"
 MEND = "loopguard-console doctor --mend"
@@ -35,6 +35,8 @@ def examine(place: str) -> list[Finding]:
         from loopguard_console.doctor import database  # needs psycopg
 
         return database.examine(place)
+    if place == MISNAMED:
+        return [failure(misnamed())]
     path = Path(place)
     if not os.path.lexists(place):
         return [*_absent(path), *_version()]

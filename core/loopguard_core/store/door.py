@@ -8,8 +8,14 @@ import sys
 from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Absent, StoreError
-from loopguard_core.store.paths import default_store, machine_key, make_directory, place_of
-from loopguard_core.urls import is_url
+from loopguard_core.store.paths import (
+    default_store,
+    machine_key,
+    make_directory,
+    misnamed,
+    place_of,
+)
+from loopguard_core.urls import MISNAMED, is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +40,8 @@ def open_store(
     ``StoreError``.
     """
     place = place_of(named) if named else default_store()
+    if place == MISNAMED:
+        raise misnamed()
     if is_url(place):
         return _on_postgres(place, create, read_only, redaction, limit, patience)
     from loopguard_core.store.sqlite import SqliteStore

@@ -40,11 +40,26 @@ def place_of(named: str) -> str:
     """Where the store is that a person names: an absolute path, or a URL without its password."""
     if urls.is_url(named):
         return urls.place_of(named)
+    if named == urls.MISNAMED or urls.is_misnamed(named):
+        return urls.MISNAMED
     return os.path.abspath(os.path.expanduser(named))
 
 
+def misnamed() -> StoreError:
+    """What is said where the store's name is for nothing that we know. It may hold a password."""
+    return StoreError(
+        "the event store is named by what is neither a path nor a URL that begins with postgresql://; "
+        f"see --store, {ENVIRONMENT} and store in loopguard.toml"
+    )
+
+
 def folder_of(store: str) -> str:
-    """The folder for what belongs to *store* but not into it: beside a file; of a URL, one of its own."""
+    """The folder for what belongs to *store* but not into it: beside a file; of a URL, one of its own.
+
+    Raises ``StoreError`` where it is misnamed.
+    """
+    if store == urls.MISNAMED:
+        raise misnamed()
     if not urls.is_url(store):
         return os.path.dirname(store)
     from loopguard_core.config import state_folder  # a store in a file has no need of it

@@ -71,7 +71,8 @@ def addressed(info: str, until: float) -> str:
     known = (given.get("hostaddr"), given.get("service"), *map(os.environ.get, _ELSEWHERE))
     hosts = str(given.get("host") or os.environ.get("PGHOST") or "").split(",")
     ports = str(given.get("port") or os.environ.get("PGPORT") or "").split(",")
-    if any(known) or not any(map(_is_name, hosts)) or len(ports) not in (1, len(hosts)):
+    wrong = len(ports) not in (1, len(hosts)) or not all(p.isdigit() or not p for p in ports)
+    if wrong or any(known) or not any(map(_is_name, hosts)):
         return info
     found: list[tuple[str, str, str]] = []
     error = ""
