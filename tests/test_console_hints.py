@@ -11,9 +11,11 @@ from console_scene import Nobody
 from driving import carried, drive
 from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
+from loopguard_console.opening import replay_app
 from loopguard_console.screens.dialogs import Dialog
 from loopguard_console.screens.grants import Grants
 from loopguard_console.widgets.sessions import SessionList
+from loopguard_core.events import Event
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +132,46 @@ def test_in_the_smallest_terminal_a_dialog_shows_its_keys(key: str) -> None:
         assert any("Esc" in line for line in shown), "\n".join(shown)
 
     drive(step, console_scene.live(Nobody()), size=(60, 16))
+
+
+def test_a_recording_says_in_how_many_other_sessions_the_guard_steps_in() -> None:
+    calm = [Event("call", "calm", data={"tool": "read", "args": {}, "result": "ok"})]
+    loops = [
+        Event("call", name, data={"tool": "search", "args": {"q": 1}, "result": "same"})
+        for name in ("one", "two")
+        for _ in range(9)
+    ]
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await pilot.pause()
+        (words,) = said(app)
+        assert "but in 2 other sessions" in words and "J goes to the next" in words
+
+    drive(step, replay_app([*calm, *loops], title="runs"))
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_names_that_begin_alike_are_told_apart_by_their_ends(size: tuple[int, int]) -> None:
+    events = [
+        Event("call", f"a-very-long-name-of-a-file-with-many-runs#{n}", data={"tool": "t"})
+        for n in range(12)
+    ]
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("s")
+        await pilot.pause()
+        listed = app.screen.query_one(SessionList)
+        shown = {strip.text.strip() for strip in listed.render_lines(listed.size.region)}
+        assert all(any(f"#{n} " in line for line in shown) for n in range(12)), shown
+
+    drive(step, replay_app(events, title="runs"), size=size)
+
+
+@pytest.mark.parametrize("columns", range(60, 110, 7))
+def test_the_first_line_has_no_half_words(columns: int) -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        line = app.screen._compositor.render_strips()[0].text
+        assert " guard" not in line or " guard graded · ask " in f"{line} ", line
+
+    drive(step, console_scene.live(Nobody()), size=(columns, 24))

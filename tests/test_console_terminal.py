@@ -43,3 +43,21 @@ def test_a_recording_through_a_pipe_is_stepped_through_with_the_terminal_s_keys(
         screen.see("WHY IT WARNED", "call 6/15")
         screen.press("q")
         assert screen.wait() == 0
+
+
+def test_the_console_goes_into_the_background_and_comes_back(tmp_path: Path) -> None:
+    env = environment(XDG_STATE_HOME=str(tmp_path), PS1="ready> ")
+    with Terminal(["/bin/sh", "-i"], env) as screen:
+        screen.see("ready>")
+        screen.press(f"{shlex.join(CONSOLE)} open {shlex.quote(str(SAMPLE))}\n")
+        screen.see("REPLAY", "call 1/15")
+        screen.press("\x1a")
+        screen.see("Stopped")
+        screen.press("fg\n")
+        screen.see("REPLAY", "call 1/15")
+        screen.press("e")
+        screen.see("call 6/15")
+        screen.press("q")
+        screen.until(lambda _: screen.raw.count(b"ready> ") == 3, "see the shell")
+        screen.press("exit\n")
+        assert screen.wait() == 0

@@ -425,8 +425,9 @@ class ConsoleApp(App[None]):
         for action in actions_of(*places):
             if action.id in ("command_palette", "quit", "help"):
                 continue
-            if hasattr(screen, f"action_{action.id}"):
-                run = partial(self.run_action, action.id, screen)
+            does = next((n for n in (screen, self) if hasattr(n, f"action_{action.id}")), None)
+            if does is not None:
+                run = partial(self.run_action, action.id, does)
                 yield SystemCommand(action.title.capitalize(), action.help, run)
 
         if isinstance(screen, MainScreen):
@@ -438,6 +439,13 @@ class ConsoleApp(App[None]):
         """Find an action by its name."""
         if not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(id="--command-palette"))
+
+    def action_suspend_process(self) -> None:
+        """To the shell, where there is one."""
+        if self._driver is None or not self._driver.can_suspend:
+            self.hint("There is no shell behind this console.")
+        else:
+            super().action_suspend_process()
 
     def deliver_screenshot(
         self,

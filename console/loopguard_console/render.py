@@ -95,6 +95,17 @@ def cut_head(text: str, width: int) -> str:
     return text if len(text) <= width else ELLIPSIS + text[1 - width :]
 
 
+def cut_middle(text: str, width: int) -> str:
+    """Safe *text* cut to *width* cells in its middle, for names that differ at their ends."""
+    if cell_len(text) <= width or width < 4:
+        return cut(text, width)
+    start = (width - 1) // 3
+    end = text
+    while cell_len(end) > width - 1 - start:
+        end = end[1:]
+    return set_cell_size(text, start) + ELLIPSIS + end
+
+
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """Safe *text* in exactly *width* cells, cut or filled with spaces (before it if *right*)."""
     text = cut(text, width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loopguard_console.render import as_json, pretty, safe
+from loopguard_console.render import as_json, counted, pretty, safe
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.grants import Grants
 from loopguard_console.screens.inbox import InboxScreen
@@ -201,8 +201,17 @@ class Looking(DecidingScreen):
         else:
             view = self.view
             if view is not None and not view.recording.worst:
-                otherwise = "The guard steps in nowhere in this session: p asks other policies."
+                otherwise = self._nowhere()
             self.console_app.hint(otherwise)
+
+    def _nowhere(self) -> str:
+        """That the guard steps in nowhere here, and where else it does."""
+        desk = self.console_app.desk
+        others = sum(1 for s in desk.sessions if s.worst and s.session != desk.current)
+        if not others:
+            return "The guard steps in nowhere in this session: p asks other policies."
+        where = counted(others, "other session")
+        return f"The guard steps in nowhere in this session, but in {where}: J goes to the next, s lists them."
 
     def action_play(self) -> None:
         """Play or pause."""

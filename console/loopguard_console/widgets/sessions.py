@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import pad, safe, size, tier_letter
+from loopguard_console.render import cut, cut_middle, pad, safe, size, tier_letter
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
 
@@ -22,6 +23,8 @@ _DOTS = {
     "ended": ("·", "p-dim"),
 }
 
+#: The most cells of a title that are looked at.
+_LONGEST = 200
 #: Ids that say nothing to a person, so that the agent's name is needed beside them.
 _RANDOM = re.compile(r"[0-9a-f]{8}")
 
@@ -34,11 +37,15 @@ class SessionList(VirtualList):
         self.desk: Desk | None = None
         self.items: list[tuple[int, Session]] = []
         self._at = -1
+        self._alike: dict[int, set[str]] = {}
 
     def show(self, desk: Desk) -> None:
         """Show the sessions of *desk* as they stand now."""
         self.desk = desk
-        self.items = desk.tree()
+        items = desk.tree()
+        if items is not self.items:
+            self.items = items
+            self._alike = {}
         current = desk.current
         self._at = next((n for n, (_, s) in enumerate(self.items) if s.session == current), -1)
         self.update()
@@ -80,9 +87,24 @@ class SessionList(VirtualList):
         ]
 
     def _title(self, session: Session, width: int) -> str:
+        """The title; from the middle of one that starts as another does something is left out."""
+        full = self._full(session)
+        shown = cut(full, width)
+        if shown == full or shown not in self._same(width):
+            return shown
+        return cut_middle(full, width)
+
+    def _full(self, session: Session) -> str:
         named = self.desk.named(session.session) if self.desk is not None else ""
         pin = "★" if self.desk is not None and self.desk.pinned(session.session) else ""
-        return safe(f"{pin}{named or session_title(session, width)}", width)
+        return safe(f"{pin}{named or session_title(session, _LONGEST)}", _LONGEST)
+
+    def _same(self, width: int) -> set[str]:
+        """Titles that more than one session would have in *width* cells."""
+        if width not in self._alike:
+            shown = Counter(cut(self._full(session), width) for _, session in self.items)
+            self._alike[width] = {title for title, times in shown.items() if times > 1}
+        return self._alike[width]
 
     def _waits(self, session: str) -> str:
         """The request that waits in a session, or how many."""

@@ -16,7 +16,8 @@ class StatusBar(Pane):
         """Say how *desk* stands; *title* names a recording; *watches*: nothing can be decided
         here."""
         width = self.size.width or 80
-        right = self._guard(desk)
+        guard = self._guard(desk)
+        right = list(guard)
         left = [(" loopguard ", "bold reverse $primary"), (" ", "")]
         if desk.live:
             left += self._live(desk)
@@ -31,7 +32,13 @@ class StatusBar(Pane):
             right += self._store(desk, muted, width)
             if watches:
                 left.append((" WATCHES ONLY ", "bold reverse $text-warning"))
+        time = [(f" {clock(desk.now)} ", "$dim")] if desk.live and not desk.error else []
+        right += time
         used = sum(len(text) for text, _ in left + right)
+        for spare in [*time, *guard[-1:]]:
+            if used > width:  # words cut short say less than none
+                right.remove(spare)
+                used -= len(spare[0])
         gap = max(1, width - used)
         self.put(Content.assemble(*left, (" " * gap, ""), *right))
 
@@ -80,6 +87,4 @@ class StatusBar(Pane):
             parts.append(("you may only look ", "$text-warning"))
         elif width >= 100:
             parts.append(("store ok ", "$dim"))
-        if width >= 60:
-            parts.append((f" {clock(desk.now)} ", "$dim"))
         return parts
