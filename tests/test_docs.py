@@ -50,6 +50,12 @@ def test_every_page_is_found_from_the_readme() -> None:
     assert found >= set(PAGES)
 
 
+def test_every_test_and_benchmark_that_the_docs_name_is_there() -> None:
+    for page in PAGES:
+        for name in re.findall(r"\b(?:test_\w+|benchmarks/\w+)\.py\b", page.read_text("utf-8")):
+            assert list(ROOT.glob(name) if "/" in name else (ROOT / "tests").rglob(name)), name
+
+
 def test_every_module_that_the_architecture_names_is_there() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)

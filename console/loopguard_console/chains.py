@@ -7,10 +7,10 @@ from typing import Any
 
 from loopguard_console.guards import guard_of
 from loopguard_console.render import clock, pad, preview, safe, span, tier_letter
-from loopguard_core.calls import Row, StoreEvents
+from loopguard_core.calls import Asked, Row, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
-from loopguard_core.replay import Asked, Recording
+from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Store
 
 _HUMAN = {

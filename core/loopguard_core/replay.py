@@ -18,7 +18,6 @@ from loopguard_core.calls import (
     ListEvents,
     Mark,
     Row,
-    StoreEvents,
     stored_verdict,
 )
 from loopguard_core.columns import Rising, Times
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.guard import Guard
-
-__all__ = ["STATES", "Asked", "Events", "ListEvents", "Mark", "Recording", "Row", "StoreEvents"]
 
 WINDOW = 20
 _TURNS = ("user_message", "turn_start")
