@@ -1,17 +1,65 @@
-"""Keys for a console that runs without a terminal."""
+"""A console without a terminal: a recording of a loop to show, and keys for it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from textual.pilot import Pilot
 
 from loopguard_console.app import ConsoleApp
-from test_console_replay import recording
+from loopguard_console.opening import replay_app
+from loopguard_core.config import Config
+from loopguard_core.events import Event
 
 Press = Callable[..., Awaitable[None]]
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
+
+
+def call(tool: str, args: Any, **more: Any) -> Event:
+    return Event("call", data={"tool": tool, "args": args, "result": "a page", **more})
+
+
+def loop() -> list[Event]:
+    return [
+        Event("session_start", data={"agent": "researcher"}),
+        Event("user_message", data={"text": "find out"}),
+        call("read", {"path": "a"}),
+        call("fetch", {"url": "b"}, ok=False),
+        *[call("search", {"query": "quantum computing"}) for _ in range(8)],
+        call("write", {"path": "c"}),
+    ]
+
+
+def labelled() -> list[Event]:
+    """The loop with what a person said: its third search was fine, the sixth and the read were stuck."""
+    calls = [e for e in loop() if e.type == "call"]
+    for number, event in enumerate(calls):
+        event.data["call"] = f"c{number}"
+    words = {"c0": "stuck", "c6": "was fine", "c7": "stuck"}
+    labels = [Event("label", data={"on": c, "text": text}) for c, text in words.items()]
+    return [*loop()[:2], *calls, *labels]
+
+
+def priced() -> list[Event]:
+    """The loop of an agent that says what its model's answers use up: 120,000 tokens and 41 cents each."""
+    out: list[Event] = []
+    for event in loop():
+        if event.type == "call":
+            used = {"input": 2_000, "cache_read": 117_000, "output": 1_000, "cost_usd": 0.41}
+            out.append(Event("usage", data=used))
+        out.append(event)
+    return out
+
+
+def recording() -> ConsoleApp:
+    return replay_app(loop(), title="loop.jsonl", config=Config({"policy": "graded"}))
+
+
+def cursor(app: ConsoleApp) -> int:
+    assert app.desk.view is not None
+    return app.desk.view.cursor
 
 
 def drive(

@@ -16,9 +16,9 @@ from loopguard_core.live import LiveSession
 from loopguard_core.policies import registry
 from loopguard_core.store.contract import Store
 from loopguard_core.verdict import Tier, Verdict
+from play_scripts import perform, scripts, state
 from plays import Play, fresh
 from sessions import GRADED, call, store_in
-from test_guard_replay import perform, scripts, state
 
 MANY = 200
 

@@ -8,13 +8,12 @@ import pytest
 from textual.pilot import Pilot
 
 import console_scene
-from driving import drive
+from driving import cursor, drive, recording
 from loopguard_console.app import ConsoleApp
 from loopguard_console.places import Bookmarks, places
 from loopguard_console.remembered import BOOKMARKED, Remembered
 from loopguard_console.screens.bookmarks import BookmarkList
 from loopguard_console.widgets.chain import Chain
-from test_console_replay import cursor, recording
 
 
 def flags(app: ConsoleApp) -> list[str]:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 import console_scene
 from console_scene import Nobody
-from driving import carried, drive
+from driving import carried, drive, labelled, loop
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.remembered import Remembered
@@ -20,7 +20,6 @@ from loopguard_console.whatif import answers, every_policy, read_policy
 from loopguard_core.config import Config
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.traits import TraitTable
-from test_console_replay import labelled, loop
 
 
 def test_breakpoints_notes_and_labels_reach_the_log() -> None:

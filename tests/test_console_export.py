@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from driving import loop, recording
 from loopguard_console.exporting import ExportError, export
 from loopguard_console.guards import guard_of
 from loopguard_core.config import Config
@@ -19,7 +20,6 @@ from loopguard_core.replay import Recording
 from loopguard_core.store.door import open_store
 from processes import console, environment
 from test_console_hostile import BIDI, MARKUP, ORDERS
-from test_console_replay import loop, recording
 
 
 def folded(events: list[Event]) -> Recording:

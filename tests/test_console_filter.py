@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 import console_scene
-from driving import drive
+from driving import cursor, drive, recording
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.guards import guard_of
 from loopguard_console.hits import Hits
@@ -21,7 +21,6 @@ from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.pane import Pane
 from loopguard_core.events import Event
 from loopguard_core.replay import Recording
-from test_console_replay import cursor, recording
 
 # -- what is found ---------------------------------------------------------------------------------
 

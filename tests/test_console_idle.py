@@ -10,13 +10,13 @@ from textual.pilot import Pilot
 
 import console_scene
 from console_scene import Nobody
+from driving import loop, recording
 from loopguard_console import arming
 from loopguard_console.actions import ACTIONS, actions_of
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.widgets.keys import KeyBar
-from test_console_replay import loop, recording
 
 #: Escape closes what is open and is quiet where nothing is; the others leave the console or its screen.
 QUIET = {"quit", "back_to_chain", "help", "command_palette"}

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 import console_scene
 from console_scene import Nobody
-from driving import carried, drive
+from driving import carried, cursor, drive, loop
 from loopguard_console import rules
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app, stored_app
@@ -19,7 +19,6 @@ from loopguard_console.screens.whatif import WhatIf
 from loopguard_console.whatif import every_policy, parse, typed
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
-from test_console_replay import cursor, loop
 
 STRICT = 'graded {"block_at": 3, "warn_at": 2, "halt_at": 9}'
 

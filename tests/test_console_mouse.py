@@ -8,10 +8,10 @@ import pytest
 
 import console_scene
 from console_scene import Nobody
+from driving import recording
 from loopguard_console.app import Arrived
 from loopguard_console.feed import Batch
 from loopguard_console.screens.help import Help
-from test_console_replay import recording
 
 
 def test_a_click_selects_seeks_and_presses(monkeypatch: pytest.MonkeyPatch) -> None:

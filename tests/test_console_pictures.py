@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from test_console_snapshots import Compare, after, app, frozen, sized
+from picturing import Compare, after, app, frozen, sized
 
 __all__ = ["frozen"]
 

@@ -11,13 +11,13 @@ import pytest
 
 import console_scene
 from console_scene import Nobody
+from driving import recording
 from loopguard_console.bell import Bell
 from loopguard_console.editing import EditorError, edit
 from loopguard_console.opening import live_app
 from loopguard_console.remembered import Remembered
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
-from test_console_replay import recording
 
 
 def test_the_bell_rings_once_for_a_request_and_not_too_often() -> None:

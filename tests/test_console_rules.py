@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driving import recording
 from loopguard_console.guards import config_of
 from loopguard_console.rules import Rule, RuleError, field_rules, propose, write
 from loopguard_console.thresholds import rule_of, shown, thresholds_for
 from loopguard_core.config import load_config
 from loopguard_core.events import Event
 from loopguard_core.policies import registry
-from test_console_replay import recording
 
 POLLS = Rule("polls", {"poller": True})
 IGNORE = Rule("ignore", {"ignored_fields": ["why"]})

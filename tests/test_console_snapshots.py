@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 import console_scene
+from driving import priced
 from loopguard_console.opening import replay_app
-from loopguard_console.screens.main import MainScreen
-from loopguard_console.widgets.pane import Pane
 from loopguard_core.config import Config
-from test_console_replay import priced
+from picturing import Compare, after, app, frozen, sized
 
-Compare = Callable[..., bool]
-SIZES = [(80, 24), (120, 40)]
-sized = pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
-
-
-@pytest.fixture(autouse=True)
-def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request on a picture counts as seen: whether a moment has passed must not show."""
-    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", -600.0)
-
-
-def after(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
-    """Press *keys*, then wait until everything has been drawn."""
-
-    async def run(pilot: Pilot[None]) -> None:
-        await drawn(pilot)
-        await pilot.press(*keys)
-        await drawn(pilot)
-
-    async def drawn(pilot: Pilot[None]) -> None:
-        await pilot.pause()
-        main = next(s for s in pilot.app.screen_stack if isinstance(s, MainScreen))
-        while main._pause is not None or not main.query_one("#card", Pane).is_attached:
-            await asyncio.sleep(0.01)
-        await pilot.pause()
-
-    return run
-
-
-def app(theme: str = "") -> Any:
-    made = console_scene.live()
-    made._start_theme = theme
-    return made
+__all__ = ["frozen"]
 
 
 @sized
@@ -75,7 +38,7 @@ def test_nothing_yet(snap_compare: Compare) -> None:
 
 
 def test_replay(snap_compare: Compare) -> None:
-    from test_console_replay import recording
+    from driving import recording
 
     assert snap_compare(recording(), terminal_size=(120, 40), run_before=after("e", "e"))
 
@@ -148,6 +111,6 @@ def test_watching_a_store_that_fails(snap_compare: Compare) -> None:
 
 
 def test_replay_narrow(snap_compare: Compare) -> None:
-    from test_console_replay import recording
+    from driving import recording
 
     assert snap_compare(recording(), terminal_size=(80, 24), run_before=after("e", "e"))

@@ -10,7 +10,7 @@ import pytest
 
 from loopguard_core.policies.progress.wrapped import inner, without_own_lines
 from loopguard_core.verdict import Tier
-from test_progress_situations import LATEST, OURS, caught, events, situations, tiers
+from situations import LATEST, OURS, caught, events, situations, tiers
 
 Events = list[dict[str, Any]]
 ALL = situations(OURS)
@@ -73,9 +73,7 @@ WAYS: dict[str, Callable[[Events], Events]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_wrapper_hides_no_loop_and_makes_none(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "test_progress_situations.events", lambda situation: WAYS[way](events(situation))
-    )
+    monkeypatch.setattr("situations.events", lambda situation: WAYS[way](events(situation)))
     first = list(WAYS).index(way) % 3
     for situation in ALL[first::3]:
         expected = situation["expect"]
