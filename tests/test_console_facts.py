@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import console_scene
 from loopguard_console.card import card
 from loopguard_console.guards import guard_of
 from loopguard_console.view import View
@@ -91,3 +92,23 @@ def test_a_poll_whose_answer_moves_on_says_so() -> None:
     assert "Its answer is another one than at call 4." in told(events, "progress")
     again = [call("status", {"job": 81}, "same") for _ in range(2)]
     assert "another one" not in told(again, "progress")
+
+
+def test_calls_that_a_person_let_run_are_told_apart_from_what_was_counted() -> None:
+    log, asked = console_scene.research()
+    log.add("request_resolved", request="R7", resolution="approved", by="me", call=asked.call)
+    view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
+    running = " ".join(card(view, None, 60).plain.split())
+    assert "meaning stopped, then let run by a person" in running
+    log.add("call_end", call=asked.call, outcome="ok", result=console_scene.PAGE)
+    log.ask("R8", log.start("search", console_scene.QUERY), "block")
+    view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
+    again = " ".join(card(view, None, 60).plain.split())
+    assert "4 identical calls since #4, 1 of them let run by a person and not counted" in again
+    assert "meaning the call does not run unless you let it" in again
+
+
+def test_where_another_guard_stopped_a_call_ours_does_not_say_what_comes_next() -> None:
+    verdict = {"tier": "block", "policy": "", "signature": "", "source": "hook", "reason": "No."}
+    text = told([call("search", {"q": "x"}, verdict=verdict)] * 2, "graded")
+    assert "next time" not in text

@@ -14,8 +14,10 @@ import console_scene
 from console_scene import Log, Nobody
 from loopguard_console.app import ConsoleApp
 from loopguard_console.guards import guard_of
+from loopguard_console.opening import replay_app
 from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
+from loopguard_core.events import Event
 from loopguard_core.replay import Recording
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
@@ -186,3 +188,16 @@ def test_a_fold_and_its_calls_have_their_columns_in_line() -> None:
 
     for size in ((80, 24), (120, 40)):
         drive(step, size=size)
+
+
+def test_a_recording_without_times_has_no_column_for_them() -> None:
+    events = [Event("call", "s", data={"tool": "read", "args": {"n": n}}) for n in range(3)]
+
+    async def run() -> None:
+        app = replay_app(events, title="untimed")
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            texts = [strip.text for strip in lines(app.screen.query_one(Chain))]
+            assert "read" in texts[0] and "--:--" not in "".join(texts)
+
+    asyncio.run(run())

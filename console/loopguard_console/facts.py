@@ -40,11 +40,18 @@ def only_would(view: View, verdict: Verdict) -> bool:
 def _meaning(view: View, row: Row, verdict: Verdict) -> str:
     if only_would(view, verdict):
         return WOULD_WORDS[verdict.tier]
-    if verdict.tier is Tier.BLOCK and row.outcome in ("ok", "error") and row.released:
-        return "the call was stopped, and ran because a person let it"
+    if verdict.tier is Tier.BLOCK and _let(view, view.cursor):
+        return "stopped, then let run by a person"
     if verdict.tier is Tier.BLOCK and row.outcome in ("blocked", "denied"):
         return "the call did not run"
     return TIER_WORDS[verdict.tier].partition(": ")[2]
+
+
+def _let(view: View, index: int) -> bool:
+    """Whether a call ran because a person let it: by an answer to its request, or by an override."""
+    asked = view.recording.asked_at.get(index)
+    answer = asked.resolved.text("resolution") if asked is not None and asked.resolved else ""
+    return answer in ("approved", "modified") or view.recording.released(index)
 
 
 def of_limit(count: object, threshold: object) -> str:
@@ -71,7 +78,7 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
         ("ignored", _ignored(view)),
         ("1st error", _first_error(view)),
-        ("next time", next_time(view)),
+        ("next time", "" if verdict.source else next_time(view)),
         ("traits", ", ".join(verdict.traits)),
         ("from", verdict.source),
         ("advice" if would else "told", verdict.reason),
@@ -165,10 +172,13 @@ def _repeated(view: View, row: Row) -> str:
     """What came again: how often, since when, and whether the answer was the same."""
     recording = view.recording
     first = recording.first_of_streak(view.cursor)
-    times = sum(1 for k in recording.keys[first : view.cursor + 1] if k == row.key)
-    if times < 2:
+    alike = [i for i in range(first, view.cursor + 1) if recording.keys[i] == row.key]
+    if len(alike) < 2:
         return "not these arguments: other calls count here, too"
-    words = [f"{times} identical calls since #{first + 1}"]
+    words = [f"{len(alike)} identical calls since #{first + 1}"]
+    let = sum(_let(view, index) for index in alike[:-1])
+    if let:
+        words.append(f"{let} of them let run by a person and not counted")
     began = recording.row(first).ts
     if began is not None and row.ts is not None and row.ts - began >= 0.001:
         words.append(f"in {span(row.ts - began)}")

@@ -33,6 +33,11 @@ def _letter(view: View, index: int) -> tuple[int | None, bool]:
     return letter, here
 
 
+def _clocked(view: View, width: int) -> bool:
+    """Whether lines of *width* cells say when: where there is room, and where the recording has times."""
+    return width >= 76 and view.recording.row(0).ts is not None
+
+
 def _name(width: int) -> int:
     """The most cells for a tool's name in lines of *width* cells."""
     return 14 if width < 90 else 18
@@ -138,7 +143,7 @@ class Chain(VirtualList):
         out.append(Segment(self._batch(view, index), self.style("p-dim")))
         tail = self._tail(view, row, width)
         room = width - sum(s.cell_length for s in out) - sum(s.cell_length for s in tail)
-        if width >= 76:
+        if _clocked(view, width):
             out.append(Segment(clock(row.ts) + " ", self.style("p-dim")))
             room -= 9
         out += self._what(row.tool, recording.args(index), room, _name(width))
@@ -203,7 +208,7 @@ class Chain(VirtualList):
         number = pad(str(first + 1), _numbers(view), right=True)
         out.append(Segment(number, self.style("p-dim")))
         out.append(Segment("▼" if opened else "▶", self.style("p-loop")))
-        if width >= 76:
+        if _clocked(view, width):
             out.append(Segment(clock(recording.row(first).ts) + " ", self.style("p-dim")))
         laps = f"×{total // period}" + (f"+{total % period}" if total % period else "")
         tiers = self._tiers(stood[:_TOLD])
