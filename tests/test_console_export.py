@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from driving import loop, recording
+from hostile import BIDI, MARKUP, ORDERS
 from loopguard_console.exporting import ExportError, export
 from loopguard_console.guards import guard_of
 from loopguard_core.config import Config
@@ -19,7 +20,6 @@ from loopguard_core.events import Event, decode
 from loopguard_core.replay import Recording
 from loopguard_core.store.door import open_store
 from processes import console, environment
-from test_console_hostile import BIDI, MARKUP, ORDERS
 
 
 def folded(events: list[Event]) -> Recording:

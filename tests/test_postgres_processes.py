@@ -8,7 +8,7 @@ import sys
 import postgres
 from loopguard_core.store.door import open_store
 from processes import environment
-from test_store_processes import assert_numbered, run, write_from_threads
+from store_writers import assert_numbered, run, write_from_threads
 
 pytestmark = postgres.needs
 
