@@ -48,6 +48,9 @@ SECRETS = [
     ("curl -u admin:{} https://x.example", "hunter2hunter"),
     ("curl --user 'admin:{}' https://x.example", "hunter2hunter"),
     ("sshpass -p {} ssh host", "hunter2hunter"),
+    ('["mycli", "--password", "{}", "-v"]', "hunter2hunter"),
+    ('{{"headers": {{"Authorization": ["Bearer {}"]}}}}', "hunter2hunter"),
+    ('{{"env": [{{"name": "DB_PASSWORD", "value": "{}"}}]}}', "hunter2hunter"),
     ('{{"auths": {{"r.example": {{"auth": "{}"}}}}}}', "dXNlcjpwYXNzd29yZA=="),
     ("machine x.example login bob password {}", "hunter2hunter"),
     ("machine x.example\nlogin bob\npassword {}\n", "hunter2hunter"),
@@ -112,6 +115,10 @@ def test_secrets_that_stand_side_by_side_all_go() -> None:
         {"headers": {"Authorization": "Bearer abcdef"}, "n": {"apiKey": "x1y2"}},
         {"a": '{"token": "abc\\"def", "x": 1}'},
         {"a": "\u0130\u0130 password=hunter2"},
+        {"argv": ["mycli", "--api-key", "abc1"]},
+        {"headers": {"X-Api-Key": ["abc1", "abc2"], "Set-Cookie": ["sid=abc1; Path=/", "b=2"]}},
+        {"fields": [{"name": "Password", "type": "textbox", "ref": "e5", "value": "abc1"}]},
+        {"env": [{"name": "HOME", "value": "/"}, {"name": "API_TOKEN", "value": "abc1"}]},
     ],
 )
 def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) -> None:
@@ -119,6 +126,7 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
     clean = Redactor(b"k")(text)
     assert MARK in clean
     assert json.loads(clean).keys() == json.loads(text).keys()
+    assert "abc1" not in clean
 
 
 @pytest.mark.parametrize(
@@ -137,6 +145,9 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
         "docker run -u 1000:1000 image",
         "git log -u --stat",
         "the password was reset",
+        '{"required": ["password", "token"], "tokens": ["a", "b"], "token": ["string"]}',
+        '{"name": "password", "type": "string", "description": "value"}',
+        '["--token", "--other"]',
     ],
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:
@@ -202,7 +213,7 @@ def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----", "token='", "\\", "bearer ", "-u=a", "cookie:", "-", "sk-a-"],
+    ["eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----", "token='", "\\", "bearer ", "-u=a", "cookie:", "-", "sk-a-", '"token":["', '"password","'],
 )  # fmt: skip
 def test_no_text_makes_it_slow(piece: str) -> None:
     text = dump({"result": piece * (300_000 // len(piece))})

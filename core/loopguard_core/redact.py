@@ -118,13 +118,24 @@ _ENV = (
 )
 _BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
 
-_VALUE = r"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
+# A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
+# the text stands behind twice as many and one more.
+_TEXT = r"""(?:(?P=b)(?P=b)\\["\\]|(?!(?P=q))(?:[^"\\]|\\.))"""
+_VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
           |field|hint|id\b|manager|reset|required))
-    (?P<rest>[A-Za-z0-9_-]{0,40})
+    (?P<rest>[A-Za-z0-9_-]{{0,40}})
     (?:\\*["'])?\s*(?:=>|:=|==?|:)\s*
-    (?: (?P<q>\\*["'])(?![${<*%\[])(?P<quoted>(?:(?!(?P=q))(?:[^"\\]|\\.))+)(?P=q)
-      | (?P<bare>(?![${<*%/\[])[^\s"'\\,;&<>(){}\[\]|`]{3,}+)(?![(\[]) )"""
-_FLAG = r"""[\w-]{0,40}\s{1,8}(?:\\*["'])?([^\s"'\\-][^\s"'\\]*)"""
+    (?: (?P<q>(?P<b>\\*)["'])(?![${{<*%\[])(?P<quoted>{_TEXT}++)(?P=q)
+      | (?P<bare>(?![${{<*%/\[])[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
+_FLAG = (
+    r"""(?x)[\w-]{0,40}(?:\s{1,8}(?:\\*["'])?|\\*["']\s?,\s{0,8}\\*["'])([^\s"'\\-][^\s"'\\]*)"""
+)
+# what stands apart from its name: a list of values, as headers have, or the two in members of an object
+_LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
+    (?P=q)(?P<values>{_TEXT}++(?:(?P=q)\s*,\s*(?P=q){_TEXT}*+)*)(?P=q)\s*\]"""
+_MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
+    (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
+    (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{_TEXT}++)(?P=q)"""
 _HEADER = r"""(?xi)(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?([^"'\\\r\n]{4,})"""
 # Words that stand where a value would, in code, schemas and counts.
@@ -312,10 +323,30 @@ def _found(
             span = value(text, name)
             if span is not None:
                 end = span[1]
-                yield span
+                yield from _each(text, *span)
+
+
+def _each(text: str, start: int, end: int) -> Iterator[Span]:
+    """The strings that stand there: the values of a list are found as one."""
+    quote = None
+    if text.find('"', start, end) >= 0:
+        quote = _shape(r'\\*"$').search(text, max(0, start - 40), start)
+    if quote is not None:
+        q = re.escape(quote.group())
+        piece = _shape(_TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
+        comma = _shape(rf"{q}\s*,\s*{q}")
+        while (here := piece.match(text, start, end)) and (
+            found := comma.match(text, here.end(), end)
+        ):
+            yield start, here.end()
+            start = found.end()
+    yield start, end
 
 
 def _header(text: str, name: re.Match[str]) -> Span | None:
+    found = _shape(_LIST).match(text, name.end())
+    if found is not None:
+        return found.span("values")
     found = _shape(_HEADER).match(text, name.end())
     if found is None or _stands_alone(text, found.start(1)):
         return None  # no text: a number, or what has names of its own
@@ -326,9 +357,7 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     """The value that belongs to the *name* that was found in *text*."""
     found = _shape(_VALUE).match(text, name.end())
     if found is None:
-        bare_word = _takes_a_word(text, name.start())
-        flag = _shape(_FLAG).match(text, name.end()) if bare_word else None
-        return flag.span(1) if flag is not None else None
+        return _elsewhere(text, name)
     if found.group("quoted"):
         return found.span("quoted")
     bare = found.group("bare")
@@ -338,6 +367,19 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     else:
         secret = _shape(_NO_SECRET).match(bare) is None
     return (start, end) if secret else None
+
+
+def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
+    """The value where nothing but its place says that it belongs to the *name*."""
+    if _takes_a_word(text, name.start()):
+        found = _shape(_FLAG).match(text, name.end())
+        return found.span(1) if found is not None else None
+    found = _shape(_LIST).match(text, name.end())
+    if found is not None:
+        secret = _shape(_NO_SECRET).match(found.group("values")) is None
+        return found.span("values") if secret else None
+    found = _shape(_MEMBERS).match(text, name.end())
+    return found.span("value") if found is not None else None
 
 
 def _takes_a_word(text: str, at: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from loopguard_core.events import dump, load
 from loopguard_core.redact import MARK, Redaction, Redactor
+from loopguard_core.store.rows import to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,23 @@ class _Recalling(Redactor):
 
     def __init__(self, key: bytes, rules: Redaction | None) -> None:
         super().__init__(key, rules)
-        self.found: dict[str, str] = {}
+        self.found: dict[str, Any] = {}
 
     def marker(self, secret: str) -> str:
         mark = super().marker(secret)
-        self.found[mark] = _unescaped(secret)
+        self.found.setdefault(mark, _unescaped(secret))
         return mark
+
+    def numbers(self, value: object) -> None:
+        """Let the marker of a number in *value* stand for the number, not for its digits."""
+        if isinstance(value, list):
+            for inner in value:
+                self.numbers(inner)
+        elif isinstance(value, dict):
+            for inner in value.values():
+                self.numbers(inner)
+        elif isinstance(value, (int, float)):
+            self.found[super().marker(to_json(value))] = value
 
 
 def restore(changed: object, original: object, key: bytes, rules: Redaction | None) -> Any:
@@ -41,7 +53,8 @@ def restore(changed: object, original: object, key: bytes, rules: Redaction | No
     if MARK not in dump(changed):
         return changed
     recalling = _Recalling(key, rules)
-    recalling(dump(original))
+    recalling.numbers(original)
+    recalling(to_json(original))  # as the log has it: a marker is made of the text
     restored = _walk(changed, recalling.found)
     if MARK in dump(restored):
         raise Unknown("the arguments hold a secret that the log did not store")
@@ -54,11 +67,13 @@ def holds_new_secret(changed: object) -> bool:
     return Redactor()(text) is not text
 
 
-def _walk(value: Any, found: dict[str, str]) -> Any:
+def _walk(value: Any, found: dict[str, Any]) -> Any:
     if isinstance(value, str):
         if MARK in value:
+            if value in found:
+                return found[value]
             for mark, secret in found.items():
-                value = value.replace(mark, secret)
+                value = value.replace(mark, str(secret))
         return value
     if isinstance(value, list):
         return [_walk(item, found) for item in value]
