@@ -170,3 +170,18 @@ def test_a_file_of_the_first_version_finds_its_calls_by_the_table(place: Path) -
     assert refused(store, start("b")) == 3
     assert store.append(end("b")) == 4
     assert [(row[0], row[2]) for row in paired(place)] == [("a", "pending"), ("b", "ok")]
+
+
+def test_an_end_that_came_before_its_start_is_the_only_one(place: Path) -> None:
+    """Also where the writer that appends the start and the next end knows of no end."""
+    for filed in (False, True):
+        name = f"filed {filed}"
+        store = open_store(str(place))
+        events = [end(name), *(start(f"{name} {n}") for n in range(CALLS * filed))]
+        for event in events:
+            store.append(event)
+        for _ in range(3):
+            store.append(Event("note", "s", data={"text": "x"}))
+        store.append(start(name))
+        assert refused(store, end(name)) > 0
+        store.close()

@@ -14,7 +14,7 @@ from loopguard_core.identity import EXACT, Digester, Payload
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
 from loopguard_core.traits import TraitTable
-from loopguard_core.verdict import Ruling, Tier, Verdict, tool_of
+from loopguard_core.verdict import BLOCK, Ruling, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,13 +235,22 @@ class Guard:
 
     def _judge(self, event: Event) -> _Open:
         call, args = self._reading.call_of(event, self._last_ts)
-        hit = event.text("breakpoint")
+        hit = event.text("breakpoint") if "breakpoint" in event.data else ""
         ruling = self._rule(call, hit)
         return _Open(call, args, event.data.get("traits"), hit, ruling, self._spoken)
 
     def _rule(self, call: Call, hit: str) -> Ruling:
-        verdict = self.policy.peek(call)
-        said = self.controls.word(call.tool, verdict.signature, call.ts, hit)
+        verdict, controls = self.policy.peek(call), self.controls
+        if not (
+            verdict.tier >= BLOCK
+            or self.latch
+            or controls.halt
+            or controls.grants
+            or controls.denials
+            or controls.breakpoints
+        ):
+            return Ruling("run", verdict)  # as nearly every call
+        said = controls.word(call.tool, verdict.signature, call.ts, hit)
         if said is None:
             return self._own(verdict)
         if isinstance(said, Grant):
@@ -342,7 +351,7 @@ class Guard:
         if not opened.started:
             return None
         verdict = self.policy.end(opened.call, outcome)
-        if verdict is not None and self._latches(verdict):
+        if verdict is not None and verdict.tier >= BLOCK and self._latches(verdict):
             self.latch = Halt(event.seq, note=verdict.reason, verdict=verdict)
         return verdict
 

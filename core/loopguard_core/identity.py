@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from marshal import dumps
+from operator import itemgetter
 
 from loopguard_core.hashing import sha256
-from loopguard_core.spelling import by_member, in_order, member, spell, write
+from loopguard_core.spelling import by_member, member, spell, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,11 +108,12 @@ class Digester:
         except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
             text = _lenient(value)
             return text, self.digest(text), True, "", None
-        spelled = text, self.once(text), False, given, members
-        if spelled[1] in self._once:
+        digest = _digest(self._keyed, text) if len(text) <= LONG else self.digest(text)
+        spelled = text, digest, False, given, members
+        if digest in self._once:
             self._repeated(value, spelled)
         else:
-            self._once.add(spelled[1])
+            self._once.add(digest)
             if len(self._once) > _ONCE:
                 self._once.clear()
         return spelled
@@ -234,6 +236,9 @@ def _lenient(value: object) -> str:
         return spell(value)
 
 
+_name = itemgetter(0)
+
+
 class Payload:
     """Arguments or a result, with the canonical text and the digest that all schemes share.
 
@@ -260,13 +265,13 @@ class Payload:
         if members is None:
             return self.digest_of.once(canonical(other))
         try:
-            same = {
-                name: members[name] if inner is value[name] else member(name, inner)
-                for name, inner in other.items()
-            }
+            pieces = [
+                members[name] if inner is value[name] else member(name, inner)
+                for name, inner in sorted(other.items(), key=_name)
+            ]
         except Exception:  # noqa: BLE001 - as in ``canonical``
             return self.digest_of.once(canonical(other))
-        return self.digest_of.once(in_order(same))
+        return self.digest_of.once(f"{{{','.join(pieces)}}}")
 
     def plain(self) -> Payload:
         """The same with the value that its canonical text spells, whose methods can be relied on."""

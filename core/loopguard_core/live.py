@@ -365,7 +365,7 @@ class LiveSession:
         if outcome not in OUTCOMES:
             outcome = self._spelled(outcome)
         with self._lock:
-            ids = self.guard.identify_result(
+            ids = self._journal.guard.identify_result(
                 decision.tool,
                 decision.payload,
                 payload,
@@ -388,7 +388,7 @@ class LiveSession:
             except Taken:
                 return ""
         decision.verdict = verdict
-        latch = self.guard.latch
+        latch = self._journal.guard.latch
         if verdict is not None and latch is not None and latch.verdict is verdict:
             decision.ends_turn = True
         if self.config.mode == "observe":

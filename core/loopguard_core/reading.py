@@ -7,7 +7,7 @@ from the payload, as far as that was stored.
 from __future__ import annotations
 
 from loopguard_core.events import compared
-from loopguard_core.identity import Digester, ExactScheme, Payload
+from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
 from loopguard_core.policies.base import Call, Outcome
 
 TYPE_CHECKING = False
@@ -26,13 +26,14 @@ class Reading:
     *ours*: the records were made here, so that none has to be looked at.
     """
 
-    __slots__ = ("_digester", "_names", "_ours", "_schemes", "_traits")
+    __slots__ = ("_digester", "_names", "_others", "_ours", "_schemes", "_traits")
 
     def __init__(
         self, schemes: Sequence[Scheme], traits: TraitTable, digester: Digester, *, ours: bool
     ) -> None:
         self._ours = ours
-        self._schemes: tuple[Scheme, ...] = (ExactScheme(), *schemes)
+        self._others = tuple(scheme for scheme in schemes if scheme.name != EXACT)
+        self._schemes: tuple[Scheme, ...] = (ExactScheme(), *self._others)
         self._names = frozenset(scheme.name for scheme in self._schemes)
         self._traits = traits
         self._digester = digester
@@ -43,10 +44,15 @@ class Reading:
         """The records of a requested call, one a scheme."""
         traits = self._traits.of(tool, annotations)
         try:
-            return {s.name: s.request(tool, args, traits) for s in self._schemes}
+            return self._asked(tool, args, traits)
         except Exception:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
-            args = args.plain()
-            return {s.name: s.request(tool, args, traits) for s in self._schemes}
+            return self._asked(tool, args.plain(), traits)
+
+    def _asked(self, tool: str, args: Payload, traits: Traits) -> dict[str, Record]:
+        found = {EXACT: {"a": args.digest}}
+        for scheme in self._others:
+            found[scheme.name] = scheme.request(tool, args, traits)
+        return found
 
     def outcome(
         self,
@@ -60,16 +66,24 @@ class Reading:
         """The records of a result, one a scheme."""
         traits = self._traits.of(tool, annotations)
         try:
-            return {
-                s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
-                for s in self._schemes
-            }
+            return self._answered(tool, args, result, ok, traits, request)
         except Exception:  # noqa: BLE001 - as above
-            args, result = args.plain(), result.plain()
-            return {
-                s.name: s.outcome(tool, args, result, ok, traits, request[s.name])
-                for s in self._schemes
-            }
+            return self._answered(tool, args.plain(), result.plain(), ok, traits, request)
+
+    def _answered(
+        self,
+        tool: str,
+        args: Payload,
+        result: Payload,
+        ok: bool,
+        traits: Traits,
+        request: Mapping[str, Record],
+    ) -> dict[str, Record]:
+        found = {EXACT: {"r": result.digest}}
+        for scheme in self._others:
+            name = scheme.name
+            found[name] = scheme.outcome(tool, args, result, ok, traits, request[name])
+        return found
 
     def makes(self, event: Event) -> bool:
         """Whether records of a call's event are missing, so that they are made from its payload."""
@@ -85,9 +99,9 @@ class Reading:
         """
         data = event.data
         tool = str(data["tool"])
-        records = self._stored(data.get("ids"), outcome=False)
+        records, complete = self._stored(data.get("ids"), outcome=False)
         approximate, args = False, data.get("args")
-        if not self._names <= records.keys():
+        if not complete:
             approximate = bool(data.get("cut") or data.get("redacted"))
             args = asked = Payload(args, self._digester)
             traits = self._traits.of(tool, data.get("traits"))
@@ -120,8 +134,8 @@ class Reading:
         """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
         data = event.data
         kind = str(data["outcome"])
-        records = self._stored(data.get("ids"), outcome=True)
-        if not self._names <= records.keys() and kind != "pending":
+        records, complete = self._stored(data.get("ids"), outcome=True)
+        if not complete and kind != "pending":
             traits = self._traits.of(call.tool, annotations)
             self._complete(records, call, args, traits, compared(data), kind)
         duration = data.get("duration")
@@ -134,16 +148,17 @@ class Reading:
             closes if last is None else bool(last),
         )
 
-    def _stored(self, ids: object, *, outcome: bool) -> dict[str, Record]:
+    def _stored(self, ids: object, *, outcome: bool) -> tuple[dict[str, Record], bool]:
+        """The stored records that can be read, and whether these are all."""
         if not isinstance(ids, dict):
-            return {}
+            return {}, False
         if self._ours and self._names <= ids.keys():
-            return ids
+            return ids, True
         found = dict(ids)
         for scheme in self._schemes:
             if scheme.name in found and not scheme.fits(found[scheme.name], outcome=outcome):
                 del found[scheme.name]
-        return found
+        return found, self._names <= found.keys()
 
     def _complete(
         self,

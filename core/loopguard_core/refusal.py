@@ -6,7 +6,7 @@ the command that would release it. The person learns that command.
 
 from __future__ import annotations
 
-from loopguard_core.verdict import Tier, tool_of
+from loopguard_core.verdict import ALLOW, Tier, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def beside(message: str, ruling: Ruling, verdict: Verdict | None) -> str:
     None of ours on a call that a human let run.
     """
     before = ruling.verdict
+    if before.tier is ALLOW and (verdict is None or verdict.tier is ALLOW):
+        return message
     strongest = before if verdict is None or verdict.tier < before.tier else verdict
     if ruling.released or ruling.action != "run":
         return message

@@ -157,17 +157,14 @@ class LoopGuard:
         """
         if not decision.run:
             return decision.message
-        return self._advised(
-            decision, result, self.live.after(decision, result, outcome=outcome, duration=duration)
-        )
+        advice = self.live.after(decision, result, outcome=outcome, duration=duration)
+        return self._advised(decision, result, advice) if advice else result
 
     def _noted(self, decision: Decision) -> Decision:
         self._window.append(decision.ruling.verdict.signature)
         return decision
 
     def _advised(self, decision: Decision, result: Any, advice: str) -> Any:
-        if not advice:
-            return result
         if self.on_advice is not None:
             try:
                 self.on_advice(decision, advice)

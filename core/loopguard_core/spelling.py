@@ -59,13 +59,12 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
         else:
             members[name] = f"{_quote(name)}:{write(inner)}"
             flat = flat and (kind is int or kind is bool or inner is None)
-    given = f"{{{','.join(members.values())}}}" if flat else ""
-    return in_order(members), given, members
-
-
-def in_order(members: dict[str, str]) -> str:
-    """The canonical text of the object that has *members*, as ``by_member`` gave them."""
-    return f"{{{','.join([members[name] for name in sorted(members)])}}}"
+    names = sorted(members)
+    text = f"{{{','.join([members[name] for name in names])}}}"
+    if not flat:
+        return text, "", members
+    given = text if names == [*members] else f"{{{','.join(members.values())}}}"
+    return text, given, members
 
 
 def member(name: str, value: object) -> str:

@@ -36,7 +36,7 @@ class Tier(IntEnum):
             raise ValueError(f"no tier is called {word!r}: allow, warn, block or halt") from None
 
 
-ALLOW = Tier.ALLOW
+ALLOW, BLOCK = Tier.ALLOW, Tier.BLOCK
 _WORDS = ("allow", "warn", "block", "halt")
 _TIERS = dict(zip(_WORDS, Tier, strict=True))
 
@@ -100,7 +100,7 @@ class Verdict:
     @property
     def stops(self) -> bool:
         """True for block and halt: the call does not run unless a human lets it."""
-        return self.tier >= Tier.BLOCK
+        return self.tier >= BLOCK
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as it stands on an event. Empty fields are left out."""

@@ -232,7 +232,7 @@ def _usual(event: Event, redactor: Redactor | None, limit: int) -> Row | None:
         text = f'{{"args":{event.args_text}}}'
     else:
         text = to_json({name: value})
-    if len(text) > limit or not _fits_utf8(text):
+    if len(text) > limit or not (text.isascii() or _fits_utf8(text)):
         return None
     row.payload = text if redactor is None else redactor(text)
     if len(row.payload) > INLINE:
@@ -248,8 +248,6 @@ def _usual(event: Event, redactor: Redactor | None, limit: int) -> Row | None:
 
 
 def _fits_utf8(text: str) -> bool:
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -61,7 +61,9 @@ class SqliteStore(Store):
         if not event.session:
             raise ValueError("an event needs a session to be appended")
         kind = event.type
-        session = rows.column(event.session)
+        session = event.session
+        if not session.isascii():
+            session = rows.column(session)
         never = self._has_secret_tool and self._never_stored(session, event)
         row = rows.pack(event, self._redactor, self._limit, never=never)
         named = row.request

@@ -25,11 +25,11 @@ SELECT s.id, e.id, e.calls, e.worst, e.level, e.ended
 FROM session AS s LEFT JOIN event AS e ON e.id = {schema.LAST} WHERE s.name = ?"""
 _TIER = f"""
 SELECT e.tier FROM session AS s JOIN event AS e ON e.id = {schema.key_of(0, "?2")} WHERE s.id = ?1"""
-# Calls that started, and that no table of calls tells of yet.
+# Calls that no table of calls tells of yet.
 _UNFILED = f"""
 SELECT e.call FROM session AS s JOIN event AS e
 ON e.id > (s.id << {schema.SHIFT}) + s.filed AND e.id <= (s.id << {schema.SHIFT}) + {schema.MASK}
-AND e.type = 'call_start' WHERE s.id = ?"""
+AND e.call IS NOT NULL WHERE s.id = ?"""
 #: After somebody else wrote, this many events are appended by the general statement.
 _DISTRUST = -20
 
@@ -55,11 +55,6 @@ class Tail(Running):
 
         self.key += 1
         return self.step(event.type, row, started)
-
-    def step_on(self, event: Event, row: Row) -> tuple[int | None, int | None]:
-        """The same, where the start of the call is known."""
-        self.key += 1
-        return self.step(event.type, row, _unknown)
 
     def columns(
         self, event: Event, row: Row, tier: int | None, mark: int | None
@@ -103,7 +98,7 @@ COLUMNS = """id, sid, ts, type, call, request, tool, tier, calls, worst, level, 
 # empty: VALUES costs a third less than a SELECT with conditions.
 _HERE = "SELECT ?2 FROM event WHERE id = ?1 - 1"
 _KEPT = "(SELECT ?13 FROM payload WHERE digest = ?16)"
-_NEW = "NOT EXISTS (SELECT 1 FROM called WHERE sid = ?2 AND call = {0} AND ended = 0)"
+_NEW = "NOT EXISTS (SELECT 1 FROM called WHERE sid = ?2 AND call = {0})"
 
 
 def _after(large: bool, begins: bool) -> str:
@@ -137,12 +132,12 @@ class Own:
     does not apply, the general statement does, and says what is the matter.
     """
 
-    __slots__ = ("_begun", "_generation", "_session", "_tail", "_trust")
+    __slots__ = ("_generation", "_known", "_session", "_tail", "_trust")
 
     def __init__(self) -> None:
         self._session = ""
-        #: The calls of the session that started and may not be filed yet.
-        self._begun: set[str | None] = set()
+        #: The calls of the session that may not be filed yet. One that is not among them has not ended, either.
+        self._known: set[str | None] = set()
         self._tail: Tail | None = None
         self._generation = 0
         self._trust = 0
@@ -158,17 +153,18 @@ class Own:
             tail = self._tail = find(link, session)
             if tail is None:
                 return 0
-            self._begun = {call for (call,) in link.rows(_UNFILED, (tail.sid,))}
+            self._known = {call for (call,) in link.rows(_UNFILED, (tail.sid,))}
         if expect is not None and expect != tail.key & schema.MASK:
             return 0
         call, begins = row.call, event.type == "call_start"
         if begins:
-            if call in self._begun:
+            if call in self._known:
                 return 0
-            self._begun.add(call)
+            self._known.add(call)
         elif call is not None and call not in tail.tiers:
             return 0  # whether it has ended already is not known here
-        tier, mark = tail.step_on(event, row)
+        tail.key += 1
+        tier, mark = tail.step(event.type, row, _unknown)
         try:
             if (
                 mark is not None
@@ -203,7 +199,7 @@ class Own:
     def filed(self, key: int) -> None:
         """The calls up to the event with *key* were filed."""
         if self._tail is not None and self._tail.key == key:
-            self._begun.clear()
+            self._known.clear()
 
 
 def find(link: Link, session: str) -> Tail | None:

@@ -111,6 +111,8 @@ _CHANGES = lazy(
     r"|(?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+)?(?:table|index|view|schema|database|type|trigger|function))",
     re.I | re.S,
 )
+#: What such a statement or a comment before it begins with.
+_CHANGING = frozenset("irmudcat-/")
 #: Arguments that hold a statement.
 _LOOKING = str.maketrans("", "", "qrm")
 _STATED = frozenset(("sql", "query", "statement", "q"))
@@ -210,7 +212,12 @@ class ProgressScheme(Scheme):
         return known
 
     def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
-        known = self._tool(tool, traits)
+        known = self._tools.get((tool, traits)) or self._tool(tool, traits)
+        if not self._matchers and type(args.value) is dict:
+            try:
+                return self._request(known, args, args.value)
+            except Exception:  # noqa: BLE001 - a foreign value may raise anything
+                return {"s": args.digest, "f": known.flags, "v": known.source}
         record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
         if self._matchers and (own := self._matchers.key(tool, args)):
             return {**record, "s": own, "d": "m"}
@@ -423,10 +430,13 @@ def _asks(args: dict[Any, Any]) -> bool:
 
 def _changes(args: dict[Any, Any]) -> bool:
     """True where a statement among the arguments changes something."""
-    return any(
-        isinstance(args[name], str) and _CHANGES.match(args[name]) is not None
-        for name in _STATED.intersection(args)
-    )
+    for name in _STATED.intersection(args):
+        text = args[name]
+        if not isinstance(text, str) or text.lstrip()[:1].lower() not in _CHANGING:
+            continue
+        if _CHANGES.match(text) is not None:
+            return True
+    return False
 
 
 def _said(args: Any) -> tuple[str, ...]:
