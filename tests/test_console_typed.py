@@ -19,6 +19,8 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.widgets.sessions import SessionList
 
+NAMES = {"]": "right_square_bracket", "[": "left_square_bracket"}
+
 
 @pytest.fixture(autouse=True)
 def long_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,5 +88,46 @@ def test_a_key_that_means_nothing_says_so(opener: str, key: str) -> None:
         (said,) = [n.message for n in app._notifications]
         assert said.startswith(("h does", "← does", "b does"))
         assert "nothing here." in said
+
+    drive(step)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("G]", "This is the last call."),
+        ("g[", "This is the first call."),
+        ("gk", "This is the first call."),
+        ("gg", "This is the first call."),
+        ("GG", "This is the last call."),
+        ("z", "Every call is shown: z folds."),
+        ("ik", "No other request waits above this one."),
+    ],
+)
+def test_a_key_that_moves_nothing_says_so(keys: str, said: str) -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, *(NAMES.get(key, key) for key in keys))
+        assert [n.message for n in app._notifications] == [said]
+
+    drive(step)
+
+
+def test_a_key_held_down_at_the_end_says_it_once() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await typed(app, "G", *8 * ["right_square_bracket"])
+        (said,) = list(app._notifications)
+        assert said.time_left > 0
+
+    drive(step)
+
+
+def test_what_came_of_an_answer_stays_when_a_key_is_refused_right_behind_it() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("a")
+        await carried(app, pilot)
+        (outcome,) = [n.message for n in app._notifications]
+        await pilot.press("a")
+        said = [n.message for n in app._notifications]
+        assert said[0] == outcome and said[1].startswith("That key came right after an answer")
 
     drive(step)

@@ -32,6 +32,7 @@ from loopguard_console.notifying import Desktop, about, osc9
 from loopguard_console.palette import Palette
 from loopguard_console.pauses import Pauses
 from loopguard_console.places import Bookmarks
+from loopguard_console.punctual import Punctual
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
@@ -50,6 +51,9 @@ from loopguard_core.store.contract import Request, Store
 #: Seconds between two pictures of what arrives, and events read between two keys.
 DRAW_EVERY = 0.25
 PIECE = 100
+#: Seconds for which a hint stands, and in which the same one is not said anew.
+HINTED = 4.0
+HELD = 1.0
 #: Seconds after a key in which nothing that was read is taken in: its picture comes first.
 KEYS_FIRST = 0.02
 
@@ -62,7 +66,7 @@ class Arrived(Message):
         self.batch = batch
 
 
-class ConsoleApp(App[None]):
+class ConsoleApp(Punctual, App[None]):
     """One console, live on a store or on a recording.
 
     *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
@@ -392,10 +396,13 @@ class ConsoleApp(App[None]):
         self._redraw()
 
     def hint(self, text: str) -> None:
-        """One line in place of the one before: why a key did nothing, or what it did."""
-        self.clear_notifications()
+        """One line in place of the hint before: why a key did nothing, or what it did."""
+        said = safe(text)
+        if any(n.message == said and n.time_left > HINTED - HELD for n in self._notifications):
+            return  # a key is held down
+        self._take_hint_away()
         self._hinting = True
-        self.notify(safe(text), timeout=4, markup=False)
+        self.notify(said, timeout=HINTED, markup=False)
 
     def say(self, text: str, bad: bool) -> None:
         """One line to the person: what came of a decision."""

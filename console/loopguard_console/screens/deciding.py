@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from loopguard_console.arming import Arming
 from loopguard_console.deciding import Permission
+from loopguard_console.punctual import Punctual
 from loopguard_console.render import safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.modify import Modify
@@ -33,7 +34,7 @@ _MINUTES = (None, 5, 30, 120)
 _UNTIL = ("", "result", "turn")
 
 
-class DecidingScreen(Screen[None]):
+class DecidingScreen(Punctual, Screen[None]):
     """A screen with something to decide on. Subclasses say what is selected."""
 
     def __init__(self) -> None:

@@ -117,12 +117,20 @@ class InboxScreen(DecidingScreen):
 
     def action_down(self) -> None:
         """The next request."""
-        self.query_one(InboxList).move(1)
-        self.redraw()
+        self._move(1)
 
     def action_up(self) -> None:
         """The request before."""
-        self.query_one(InboxList).move(-1)
+        self._move(-1)
+
+    def _move(self, by: int) -> None:
+        requests = self.query_one(InboxList)
+        before = requests.chosen
+        requests.move(by)
+        if requests.chosen == before:
+            self.console_app.hint(
+                f"No other request waits {'below' if by > 0 else 'above'} this one."
+            )
         self.redraw()
 
     def action_fold(self) -> None:

@@ -13,6 +13,8 @@ from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.sessions import SessionList
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.timer import Timer
 
     from loopguard_console.view import View
@@ -41,13 +43,32 @@ class Looking(DecidingScreen):
     # -- moving ------------------------------------------------------------------------------------
 
     def _move(self, by: int) -> None:
+        view = self.view
         if isinstance(self.focused, SessionList):
-            self.console_app.select(self.console_app.desk.neighbour(by))
+            self._beside(by)
         elif isinstance(self.focused, Inspector):
-            self.focused.scroll_relative(y=by, animate=False)
-        elif self.view is not None:
-            self.view.move(by)
-            self.moved()
+            self._scroll(by)
+        elif view is not None:
+            self._to(view, lambda: view.move(by), by)
+
+    def _to(self, view: View, move: Callable[[], object], by: int) -> None:
+        """Move the cursor and draw it; where it stays, the chain ends there."""
+        before = view.cursor, view.following
+        move()
+        self.moved()
+        if (view.cursor, view.following) == before:
+            self._ends(by)
+
+    def _ends(self, by: int) -> None:
+        self.console_app.hint(f"This is the {'last' if by > 0 else 'first'} call.")
+
+    def _beside(self, by: int) -> None:
+        """Another session of the list."""
+        app = self.console_app
+        other = app.desk.neighbour(by)
+        if other == app.desk.current:
+            app.hint("There is no other session.")
+        app.select(other)
 
     def action_down(self) -> None:
         """The next line of what has the focus."""
@@ -70,15 +91,15 @@ class Looking(DecidingScreen):
 
     def action_first(self) -> None:
         """The first call."""
-        if self.view is not None:
-            self.view.seek(0)
-            self.moved()
+        view = self.view
+        if view is not None:
+            self._to(view, lambda: view.seek(0), -1)
 
     def action_last(self) -> None:
         """The last call; in a live session, follow."""
-        if self.view is not None:
-            self.view.follow()
-            self.moved()
+        view = self.view
+        if view is not None:
+            self._to(view, view.follow, 1)
 
     def action_follow(self) -> None:
         """Follow, or stop following."""
@@ -100,11 +121,11 @@ class Looking(DecidingScreen):
 
     def action_next_session(self) -> None:
         """The next session in the list."""
-        self.console_app.select(self.console_app.desk.neighbour(1))
+        self._beside(1)
 
     def action_previous_session(self) -> None:
         """The session before it."""
-        self.console_app.select(self.console_app.desk.neighbour(-1))
+        self._beside(-1)
 
     async def action_inbox(self) -> None:
         """All requests that wait."""
@@ -157,8 +178,7 @@ class Looking(DecidingScreen):
         if self.view is not None and self.view.step(by):
             self.moved()
         else:
-            last, first = "This is the last call.", "This is the first call."
-            self.console_app.hint(last if by > 0 else first)
+            self._ends(by)
 
     def action_next_tier(self) -> None:
         """The next tier change."""
@@ -180,17 +200,20 @@ class Looking(DecidingScreen):
 
     def action_card_down(self) -> None:
         """The card further down."""
-        self._scroll(1)
+        self._scroll(self._card_page())
 
     def action_card_up(self) -> None:
         """The card further up."""
-        self._scroll(-1)
+        self._scroll(-self._card_page())
+
+    def _card_page(self) -> int:
+        return max(1, self.query_one(Inspector).scrollable_content_region.height - 1)
 
     def _scroll(self, by: int) -> None:
+        """Scroll the card by lines."""
         card = self.query_one(Inspector)
         before = card.scroll_y
-        page = max(1, card.scrollable_content_region.height - 1)
-        card.scroll_relative(y=by * page, animate=False, immediate=True)
+        card.scroll_relative(y=by, animate=False, immediate=True)
         if card.scroll_y == before:
             end = "to its end: v shows all of the call" if by > 0 else "to its beginning"
             self.console_app.hint(f"The card is scrolled {end}.")
@@ -260,6 +283,8 @@ class Looking(DecidingScreen):
         """Fold, or show every call."""
         if self.view is not None:
             self.view.fold_all()
+            folds = "Runs and cycles are folded: z shows every call."
+            self.console_app.hint(folds if self.view.fold else "Every call is shown: z folds.")
             self.redraw()
 
     def action_pager(self) -> None:

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from loopguard_console.hits import Hits
+from loopguard_console.punctual import Punctual
 from loopguard_console.query import Query, QueryError
 from loopguard_console.render import safe
 
@@ -32,7 +33,7 @@ class Asked(NamedTuple):
     only: bool
 
 
-class SearchBox(ModalScreen[Asked | None]):
+class SearchBox(Punctual, ModalScreen[Asked | None]):
     """Asks for a query. ``None``: the search stays as it was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
