@@ -68,7 +68,7 @@ _TOKENS = (
     ("ya29.", rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})"),
     # hashes of passwords, as they stand in shadow and htpasswd files
     ("$", r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})"),
-    ("hooks.slack", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
+    ("hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
     ("?", rf"\?{_SIGNATURE}"),
     ("&", rf"&{_SIGNATURE}"),
     # Docker's login
@@ -76,7 +76,7 @@ _TOKENS = (
     ("mysql", r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)"),
 )
 #: letters from the rarest to the most frequent, and what stands in every JSON text
-_RARE = '@$?&JGA_-/zqjxkvbwgpyfmucldhrsnioate.0123456789":'
+_RARE = '@$?&JGA_-zqjxvkbwgpyfmucldhrsnioate/.0123456789":'
 
 
 def _rarest(letters: str) -> str:

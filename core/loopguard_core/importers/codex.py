@@ -161,6 +161,8 @@ class _Reader:
 
     def _ready(self, ts: float | None) -> list[Event]:
         """The session's start, where the line that should say it is missing."""
+        if self._track.started:
+            return []
         return self._track.start(ts, agent="codex", format="codex")
 
     def _say(self, kind: str, ts: float | None, **data: Any) -> list[Event]:

@@ -97,9 +97,13 @@ class Track:
         else:
             self.report.duplicates += 1
             return []
-        self._open.setdefault(given, deque()).append(unique)
+        waiting = self._open.get(given)
+        if waiting is None:
+            waiting = self._open[given] = deque()
+        waiting.append(unique)
         data = {"call": unique, "tool": tool, "args": args, "message": message or unique}
-        data.update((k, v) for k, v in more.items() if v)
+        if more:
+            data.update((k, v) for k, v in more.items() if v)
         started = [self.event("call_start", ts, **data)]
         if given in self._early:
             outcome, kept, ended = self._early.pop(given)

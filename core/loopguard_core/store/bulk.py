@@ -29,6 +29,7 @@ VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif
   nullif(?, ''), nullif(?, ''), (SELECT id FROM payload WHERE digest = ?))"""
 
 
+_TEXT = frozenset((str,))
 _EXACT = frozenset((str, int, bool))
 #: Fields that hold digests, flags and whole numbers only, however deep.
 _OURS = frozenset(("ids", "host_spans"))
@@ -47,9 +48,10 @@ def encoder() -> Callable[[Mapping[str, Any]], str]:
     encode = Encoder().encode
 
     def quick(fields: Mapping[str, Any]) -> str:
-        for name, value in fields.items():
-            if type(value) not in _EXACT and name not in _OURS and not _only_texts(value):
-                return rows.to_json(fields)
+        if not _EXACT.issuperset(map(type, fields.values())):
+            for name, value in fields.items():
+                if type(value) not in _EXACT and name not in _OURS and not _only_texts(value):
+                    return rows.to_json(fields)
         try:
             return encode(fields).decode()
         except (TypeError, ValueError, RecursionError):
@@ -59,7 +61,7 @@ def encoder() -> Callable[[Mapping[str, Any]], str]:
 
 
 def _only_texts(value: object) -> bool:
-    return type(value) is dict and all(type(v) is str for v in value.values())
+    return type(value) is dict and _TEXT.issuperset(map(type, value.values()))
 
 
 def insert(link: Link, events: Iterable[tuple[Event, Row]]) -> None:
