@@ -31,12 +31,12 @@ _SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 # A dash is frequent: whatever follows one is tried in a single walk, which goes on right behind the dash.
 _DASHED = rf"""(?x)-(?=
-    (?=[A-Za-z0-9_-]{{16}})(?:(?<={_START}sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)
+    (?<=[KXYabeikprsty]-)(?=[A-Za-z0-9_-]{{16}})(?:(?<={_START}sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)
       |(?<=xapp-)|(?<=xai-)|(?<=tvly-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=AGE-SECRET-KEY-))
       ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+)
     # the command lines of curl, sshpass and openssl
   | (?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]+)
-  | p(?<={_START}sshpass[ ]-p)[ ]?['"\\]*([^\s'"\\]+)
+  | p(?<=sshpass[ ]-p)[ ]?['"\\]*([^\s'"\\]+)
   | pass(?:in|out)?[ =]pass:([^\s'"\\]+))"""
 _TOKENS = (
     # letters to look for, the whole shape with what goes as its last group, or all of it
@@ -63,8 +63,10 @@ _TOKENS = (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
     ),
-    ("@", r'://[^\s/:@"\\]*:([^\s/@"\\]+)@'),
-    ("@", r"://((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,})@"),
+    (
+        "@",
+        r'://(?:[^\s/:@"\\]*:([^\s/@"\\]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
+    ),
     ("ya29.", rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})"),
     # hashes of passwords, as they stand in shadow and htpasswd files
     ("$", r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})"),
@@ -112,10 +114,7 @@ _NAMES = (
     ("cre", r"cre(?:t(?<=secret)(?!s)|dentials?)"),
     ("passphrase", "passphrase"),
 )
-_ENV = (
-    ("K", r"_KEY(?=[A-Z0-9_]{0,40}\s?=)"),
-    ("S", r"_PASS(?=[A-Z0-9_]{0,40}\s?=)"),
-)
+_ENV = r"_(?:KEY|PASS)(?=[A-Z0-9_]{0,40}\s?=)"
 _BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
 
 # A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
@@ -136,6 +135,7 @@ _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
 _MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
     (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
     (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{_TEXT}++)(?P=q)"""
+_BEFORE_WORD = r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
 _HEADER = r"""(?xi)(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?([^"'\\\r\n]{4,})"""
 # Words that stand where a value would, in code, schemas and counts.
@@ -203,13 +203,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Takes secrets out, with this machine's *key* for the digests in the markers."""
 
-    __slots__ = ("_digester", "_names", "rules")
+    __slots__ = ("_digester", "_foreign", "_names", "rules")
 
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
         self._digester = Digester(key)
         names = (*_NAMES, *((f, re.escape(f)) for f in self.rules.fields))
         self._names = _gated(names, 0), _gated(names, _LONG)
+        self._foreign = not "".join(self.rules.fields).isascii()
 
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
@@ -228,21 +229,28 @@ class Redactor:
         for gate, word, shape in _SHAPES[long]:
             if gate in text and word in text and (first := _search(shape)(text)):
                 spans += [m.span(m.lastindex or 0) for m in _all_from(first)]
-        low = text.lower()
-        if len(low) != len(text):
-            low = text.replace("\u0130", "i").lower()
+        low = self._lowered(text)
         for gate, word, name in self._names[long]:
             if gate in low and word in low and (first := _search(name)(low)):
                 headers: list[re.Match[str]] = []
                 spans += _found(text, _apart(_all_from(first), headers), _value)
                 spans += _found(text, headers, _header)
-        if "_" in text:
-            for letter, name in _ENV:
-                if letter in text and (first := _search(name)(text)):
-                    spans += _found(text, _all_from(first), _value)
+        named = "_" in text and (long or "_KEY" in text or "_PASS" in text)
+        if named and (first := _search(_ENV)(text)):
+            spans += _found(text, _all_from(first), _value)
         if "b" in low and "bearer" in low and (first := _search(_BEARER)(low)):
             spans += [m.span(1) for m in _all_from(first)]
         return spans
+
+    def _lowered(self, text: str) -> str:
+        """*text* as names are looked for in it, letter by letter. Only a person's own may be of other letters
+        than ASCII's, and to lower those takes ten times as long."""
+        if text.isascii():
+            return text.lower()
+        if not self._foreign:
+            return text.encode("ascii", "replace").lower().decode("ascii")
+        low = text.lower()
+        return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
     def _replace(self, text: str, spans: list[Span]) -> str:
         out: list[str] = []
@@ -385,9 +393,9 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
 def _takes_a_word(text: str, at: int) -> bool:
     """True where the name at *at* is a command-line flag, or stands in a ``.netrc``."""
     before = text[max(0, at - 80) : at]
-    return (
-        re.search(r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$", before) is not None
-    )
+    if "--" not in before and "login" not in before:
+        return False
+    return _search(_BEFORE_WORD)(before) is not None
 
 
 def _stands_alone(text: str, at: int) -> bool:
