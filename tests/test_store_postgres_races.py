@@ -65,3 +65,29 @@ def test_who_sends_much_and_who_answers_do_not_wait_for_each_other(url: str, sto
     found = store.request(asked)
     assert found is not None
     assert found.resolution == "expired"
+
+
+def test_what_is_under_way_while_a_session_is_deleted_leaves_no_headless_log(
+    url: str, store: Store
+) -> None:
+    name = url.rpartition("/")[2]
+    for n in range(3):
+        ask(store, "s", f"c{n}")
+    sent: list[object] = []
+
+    def send() -> None:
+        with closing(open_store(url)) as other:
+            sent.append(other.append(Event("note", "s", data={"text": "x" * 9000})))
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    end = time.monotonic() + 10
+    while postgres.server().run(ASLEEP.format(name)) == [(0,)] and time.monotonic() < end:
+        time.sleep(0.005)
+    assert store.forget("s") == 7
+    sending.join()
+    assert sent == [7]
+    assert store.read("s") == store.requests() == store.sessions() == []
+    store.append(Event("call_end", "s"))
+    assert [e.seq for e in store.read("s")] == [1]
+    assert postgres.server().run("SELECT count(*) FROM loopguard.payload", name) == [(0,)]

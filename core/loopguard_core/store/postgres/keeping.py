@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from time import gmtime
+from time import gmtime, monotonic, sleep
 
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.postgres import statements as sql
-from loopguard_core.store.postgres.link import BULK, Lost
+from loopguard_core.store.postgres.link import BULK, WRITE, Lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,19 +17,36 @@ if TYPE_CHECKING:
 
 #: Rows removed in one transaction, so that nobody waits for it.
 _AT_ONCE = 5_000
+_PAUSE = 0.003
 #: Months ahead for which a partition is made.
 _AHEAD = 2
 _PARTITIONED = ("event", "payload", "search")
 
-_BORN = "SELECT born FROM loopguard.session WHERE session = %s"
 _FORGET = f"""
 DELETE FROM loopguard.event WHERE session = %s AND born = %s AND seq <= (
   SELECT max(seq) FROM (SELECT seq FROM loopguard.event WHERE session = %s AND born = %s
     ORDER BY seq LIMIT {_AT_ONCE}) AS few)"""
+_ASKED = "DELETE FROM loopguard.request WHERE session = %s"
+# Appends that were under way have seen the row before them, which is gone now; or the session begins anew.
+_WRITING = """
+SELECT l.virtualtransaction FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
+WHERE d.datname = current_database() AND l.relation = 'loopguard.event'::regclass
+  AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()"""
+_HEADLESS = """
+DELETE FROM loopguard.event AS e WHERE session = %s AND born = %s AND seq > coalesce((
+  SELECT min(l.seq) FROM loopguard.event AS l WHERE l.session = e.session AND l.born = e.born
+    AND NOT EXISTS (SELECT 1 FROM loopguard.event AS n
+      WHERE n.session = l.session AND n.born = l.born AND n.seq = l.seq + 1)
+    AND EXISTS (SELECT 1 FROM loopguard.event AS f
+      WHERE f.session = l.session AND f.born = l.born AND f.seq = 1)), 0)"""
+_NOWHERE = "NOT EXISTS (SELECT 1 FROM loopguard.event AS e WHERE e.session = t.session"
 _REST = (
-    "DELETE FROM loopguard.payload WHERE session = %s AND born = %s",
+    f"""DELETE FROM loopguard.request AS t WHERE session = %s AND opened IS NOT NULL
+      AND {_NOWHERE} AND e.born = %s AND e.seq = t.opened)""",
+    f"""DELETE FROM loopguard.payload AS t WHERE session = %s AND born = %s
+      AND {_NOWHERE} AND e.born = t.born AND e.large = t.digest)""",
     "DELETE FROM loopguard.search WHERE session = %s AND born = %s",
-    "DELETE FROM loopguard.session WHERE session = %s AND born = %s",
+    f"DELETE FROM loopguard.session AS t WHERE session = %s AND born = %s AND {_NOWHERE} AND e.born = t.born)",
 )
 _OF_MONTH = "SELECT session FROM loopguard.session WHERE born = %s"
 _SEARCHED = "DELETE FROM loopguard.searched WHERE session = ANY(%s)"
@@ -48,19 +65,32 @@ SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'loopguard.event
 
 
 def forget(link: Link, session: str) -> int:
-    """Remove *session* in steps; how many events went."""
-    found = link.rows(_BORN, (session,))
+    """Remove *session* in steps; how many events went. One that an agent goes on with begins anew."""
+    found = link.rows(sql.TAIL, (session,))
     if not found:
         return 0
-    place = (session, int(found[0][0]))
-    link.write("DELETE FROM loopguard.request WHERE session = %s", (session,), BULK)
+    born, _, _, _, _, ended, _ = found[0]
+    place = (session, int(born))
+    link.write(_ASKED, (session,), BULK)
     gone = 0
     while count := link.write(_FORGET, place + place, BULK):
         gone += count
+    if not ended:
+        _let_finish(link)
+    gone += link.write(_HEADLESS, place, BULK)
     link.write(_SEARCHED, ([session],), BULK)
     for statement in _REST:
         link.write(statement, place, BULK)
     return gone
+
+
+def _let_finish(link: Link) -> None:
+    """Wait for the appends that are under way, of whatever session, as long as any may take."""
+    under_way = {name for (name,) in link.rows(_WRITING)}
+    until = monotonic() + WRITE
+    while under_way and monotonic() < until:
+        sleep(_PAUSE)
+        under_way &= {name for (name,) in link.rows(_WRITING)}
 
 
 def forget_all(link: Link, sessions: Sequence[str]) -> Iterator[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 #: Bytes that a row takes beside its texts: its header, its numbers, its entries in the indexes.
 _ROW = 200
 _PAYLOADS = 50
+#: A session that is made may be deleted at the same moment.
+_TRIES = 3
 
 
 class Tail(Running):
@@ -86,13 +88,14 @@ def find_or_make(link: Link, session: str) -> Tail:
 
     Raises ``Denied`` where a session of another user has that name, which this one is not shown.
     """
-    tail = find(link, session)
-    if tail is None:
-        link.write(sql.NEW_SESSION, (session,))
+    for _ in range(_TRIES):
         tail = find(link, session)
-    if tail is None:
-        raise Denied(
-            f"the event store {link.place} has a session {session[:60]!r} of another user; "
-            "name this one otherwise, or connect as that user"
-        )
-    return tail
+        if tail is None:
+            link.write(sql.NEW_SESSION, (session,))
+            tail = find(link, session)
+        if tail is not None:
+            return tail
+    raise Denied(
+        f"the event store {link.place} has a session {session[:60]!r} of another user; "
+        "name this one otherwise, or connect as that user"
+    )
