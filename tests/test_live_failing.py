@@ -308,3 +308,36 @@ def test_two_processes_on_one_session_see_each_others_calls(tmp_path: Path) -> N
     assert call(one).tier is Tier.BLOCK
     starts = [e for e in store_in(tmp_path).read("s") if e.type == "session_start"]
     assert len(starts) == 1, "attached, not started again"
+
+
+def test_a_store_that_comes_back_as_another_one_is_begun_anew_once(
+    tmp_path: Path, impatient: None
+) -> None:
+    place, said = tmp_path / "events.db", list[str]()
+    live = LiveSession(Config({"store": str(place)}), "s", say=said.append)
+    loop(live, 2)
+    for path in tmp_path.glob("events.db*"):
+        path.unlink()
+    place.mkdir()  # and nothing can be opened there
+    loop(live, 2)
+    place.rmdir()
+    loop(live, 1)
+    live.end()
+    events = store_in(tmp_path).read("s")
+    kinds = [e.type for e in events]
+    assert kinds == ["session_start", "gap", "call_start", "call_end", "session_end"]
+    assert events[1].data["count"] == 5 + 4
+    assert [e.seq for e in events] == [1, 2, 3, 4, 5]
+
+
+def test_a_session_that_ends_while_the_store_is_given_a_rest_says_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    real = store_in(tmp_path)
+    store = Faulty(real)
+    live = session(store)
+    store.broken = True
+    loop(live, 1)
+    store.broken = False
+    live.end()
+    assert [e.type for e in real.read("s")] == ["session_start", "gap", "session_end"]

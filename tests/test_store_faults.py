@@ -291,3 +291,51 @@ def test_the_clock_may_go_backwards(place: Path) -> None:
     assert [(e.seq, e.ts) for e in store.read("s")] == [(1, 5.0), (2, 3.0), (3, 9.0), (4, 1.0)]
     session = store.session("s")
     assert session is not None and session.last_ts == 1.0
+
+
+AGAIN = """
+import os, sys
+import loopguard_core.store.sqlite
+from loopguard_core.events import Event
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
+place = sys.argv[1]
+open_store(f"{place}-other/events.db").append(Event("note", "s"))  # what is imported, once it is needed
+if os.geteuid() == 0:
+    os.chown(os.path.dirname(place), 65534, 65534)
+    os.setuid(65534)
+open_store(place).close()
+os.chmod(place, 0o400)
+try:
+    open_store(place).append(Event("note", "s"))
+except StoreError as error:
+    print(error)
+for log in sys.argv[2:]:  # as an older program left them
+    os.close(os.open(place + log, os.O_CREAT, 0o400))
+os.chmod(place, 0o600)
+print(open_store(place).append(Event("note", "s")))
+"""
+
+
+@pytest.mark.parametrize("left", [(), ("-wal", "-shm")])
+def test_a_store_that_may_be_written_again_is_written(left: tuple[str, ...]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        command = [sys.executable, "-c", AGAIN, f"{name}/events.db", *left]
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=60
+        )
+    assert done.stderr == ""
+    refused, written = done.stdout.splitlines()
+    assert "is read-only; give this user write permission" in refused
+    assert written == "1"
+
+
+def test_a_store_that_a_newer_program_takes_over_is_left_alone(place: Path) -> None:
+    store = open_store(str(place))
+    note(store)
+    with contextlib.closing(sqlite3.connect(place)) as db:
+        db.execute("PRAGMA user_version = 99")
+    time.sleep(0.06)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"newer loopguard \(schema 99"):
+            note(store)

@@ -386,18 +386,24 @@ class Journal:
             self._begin_anew(store, error)
             raise Stale from None
 
-    def _check_replaced(self, store: Store) -> None:
-        """A store that knows less of the session than the guard is another one."""
-        if store.last(self.session) < self.guard.seq:
-            self._begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
+    def _check_replaced(self, store: Store) -> bool:
+        """True for a store that knows less of the session than the guard: it is another one, and begun anew."""
+        if store.last(self.session) >= self.guard.seq or self.away is not None:
+            return False
+        self._begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
+        return True
 
     def _begin_anew(self, store: Store, error: Replaced) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
         self.say(str(error))
         last = store.last(self.session)
-        lost = max(self.guard.seq - last, 1)
+        lost = max(self.guard.seq - last, 1) + self.dropped
         self._lossy = True
-        store.append(self.event("session_start", {**self.opening, "resumed": True}))
+        start = self.event("session_start", {**self.opening, "resumed": True})
+        try:
+            store.append(start)
+        except Replaced:  # it tells so once, and nothing was written
+            store.append(start)
         gap = {"count": lost, "reason": "the event store was replaced while the session ran"}
         self.guard.seq = store.append(self.event("gap", gap))
 
@@ -435,11 +441,14 @@ class Journal:
             start = self.event("session_start", {**self.opening, "resumed": True})
             self.guard.seq = store.append(start)
             self._begun = True
-        if not self.dropped:
-            store.last(self.session)
+        if self._check_replaced(store) or not self.dropped:
             return
         gap = self.event("gap", {"count": self.dropped, "reason": self.failure})
-        gap.seq = store.append(gap)
+        try:
+            gap.seq = store.append(gap)
+        except Replaced as error:
+            self._begin_anew(store, error)
+            return
         if gap.seq == self.guard.seq + 1:
             self.guard.apply(gap)
 

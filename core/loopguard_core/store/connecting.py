@@ -7,11 +7,12 @@ says; whoever calls waits where the file is only busy.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from loopguard_core.store import schema
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import make_directory, make_file
+from loopguard_core.store.paths import logs, make_directory, make_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
     if create:
         make_directory(path)
         make_file(path)
+        _check_writable(path)
     elif not os.path.exists(path):
         raise StoreError(f"there is no event store at {path}")
     db = _connect(path)
@@ -40,6 +42,25 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _check_writable(path: str) -> None:
+    """Raises ``StoreError`` for a file that may only be read: SQLite would give its log the same permissions.
+
+    A log that has them already, beside a file that may be written again, gets those of the file.
+    """
+    may = partial(os.access, mode=os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    if not may(path):
+        raise StoreError(
+            f"the event store {path} is read-only; "
+            "give this user write permission on the file and its directory"
+        )
+    for log in logs(path):
+        if os.path.exists(log) and not may(log):
+            try:
+                os.chmod(log, os.stat(path).st_mode & 0o777)
+            except OSError:
+                pass  # it is somebody else's: SQLite says so when it is written
 
 
 def to_read(path: str) -> sqlite3.Connection | None:
@@ -90,6 +111,13 @@ def _check_kind(db: sqlite3.Connection, path: str) -> None:
             f"{path} is a SQLite database of another program, not an event store; "
             "name another file with --store or LOOPGUARD_STORE"
         )
+    check_version(db, path, version)
+
+
+def check_version(db: sqlite3.Connection, path: str, version: int | None = None) -> None:
+    """Raises ``StoreError`` for a store that a newer program wrote."""
+    if version is None:
+        version = schema.version_of(db)
     if version > schema.VERSION:
         raise StoreError(
             f"the event store {path} was written by a newer loopguard (schema {version}, "

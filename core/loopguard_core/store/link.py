@@ -268,7 +268,19 @@ class Link:
         self._looked = now
         if file_id(self.path) != self._file:
             return False
+        if self._db is not None and not self._db.in_transaction:
+            self._check_version(self._db)
         return self.read_only or file_id(logs(self.path)[0]) == self._logs[0]
+
+    def _check_version(self, db: sqlite3.Connection) -> None:
+        """Raises ``StoreError`` where a newer program brought the file up to its own date meanwhile."""
+        try:
+            connecting.check_version(db, self.path)
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
+        except StoreError:
+            self._drop()
+            raise
 
     def _open(self) -> None:
         patience = int(self._patience * 1e9)
