@@ -87,17 +87,21 @@ def by_words(tool: str) -> dict[str, Any]:
         return {"poller": True, "mutating": False}
     if POLLS.intersection(found) and found[0] not in WRITES:
         flags["poller"] = True
-    verb = next(
-        (w for w in found if w in READS or (w in WRITES and (w is found[0] or w not in _THINGS))),
-        None,
-    )
-    if verb is None:
+    verb = _verb(found)
+    if not verb:
         return flags
     reads = verb in READS and not ("and" in found and _REWRITES.intersection(found))
     if reads and len(found) > 1 and found[1] in _REWRITES and verb in ("find", "search"):
         reads = False
     flags["readonly"], flags["mutating"] = reads, not reads
     return flags
+
+
+def _verb(found: list[str]) -> str:
+    for word in found:
+        if word in READS or (word in WRITES and (word is found[0] or word not in _THINGS)):
+            return word
+    return ""
 
 
 def _bookkeeping(found: list[str]) -> bool:
