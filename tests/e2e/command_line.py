@@ -42,6 +42,8 @@ class CommandLine:
     beside: Mapping[str, str] = {"description": "read the file"}
     #: whether a halt ends the turn; where not, each later call is denied until a human resumes
     halts = False
+    #: whether it ends only after its subagents have
+    waits = True
     #: whether the model reads later why a halt ended its turn
     told_of_halt = True
     #: the status it ends with where it ended well, and where a halt ended its turn
@@ -329,6 +331,7 @@ class OpenCode(CommandLine):
 
 class Hermes(CommandLine):
     name = "hermes"
+    waits = False
     program = "hermes"
     variable = "LOOPGUARD_E2E_HERMES"
     tool = "terminal"

@@ -109,7 +109,9 @@ def test_a_subagent_is_a_session_with_a_parent(kind: type[CommandLine], tmp_path
     (child,) = (session for session, parent in parents.items() if parent)
     assert len(parents) == 2 and parents[parents[child]] == ""
     inside = agent.bench.events(child)
-    assert [e.data["outcome"] for e in inside if e.type == "call_end"] == [kind.failed] * 2
+    ended = [e.data["outcome"] for e in inside if e.type == "call_end"]
+    assert any(e.type == "call_start" for e in inside) and set(ended) <= {kind.failed}
+    assert len(ended) == 2 or not kind.waits
     above = [e.type for e in agent.bench.events(parents[child])]
     assert above.count("user_message") == 1, "the child's prompt is not its parent's turn"
 
