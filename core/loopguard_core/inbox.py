@@ -83,10 +83,7 @@ def runs(store: Store, session: str) -> bool:
 
 
 def sweep(store: Store) -> list[tuple[str, str]]:
-    """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each.
-
-    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
-    """
+    """Resolve requests that nothing waits for any more: ``(request, resolution)`` of each."""
     swept = []
     for asked in store.requests(pending=True):
         resolution = sweep_one(store, asked)
@@ -95,13 +92,22 @@ def sweep(store: Store) -> list[tuple[str, str]]:
     return swept
 
 
-def sweep_one(store: Store, asked: Request) -> str:
+def abandoned(store: Store, asked: Request) -> str:
+    """How a pending request ends that nothing waits for any more, empty while something may.
+
+    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
+    """
     known = store.session(asked.session)
     if known is None or known.ended:
-        resolution = "cancelled"
-    elif asked.host in ("", os.uname().nodename) and not alive(asked.pid, asked.pid_started):
-        resolution = "orphaned"
-    else:
+        return "cancelled"
+    here = asked.host in ("", os.uname().nodename)
+    return "orphaned" if here and not alive(asked.pid, asked.pid_started) else ""
+
+
+def sweep_one(store: Store, asked: Request) -> str:
+    """Resolve *asked* where nothing waits for it any more; how, or empty."""
+    resolution = abandoned(store, asked)
+    if not resolution:
         return ""
     data = {
         "request": asked.request,

@@ -13,9 +13,9 @@ from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
 from loopguard_console.render import counted, size
 from loopguard_core import reloading
-from loopguard_core.processes import alive
+from loopguard_core.inbox import abandoned
 from loopguard_core.store import link
-from loopguard_core.store.contract import Request, Session, Store, StoreError
+from loopguard_core.store.contract import Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, misnamed
 from loopguard_core.urls import MISNAMED, is_url
@@ -140,33 +140,23 @@ def dead_sessions(store: Store) -> list[Session]:
 
 
 def _dead(store: Store) -> list[Finding]:
-    dead = dead_sessions(store)
+    dead = [s.session for s in dead_sessions(store)]
     if not dead:
         return [Finding(AREA, OK, "no session of a process that is gone")]
-    named = ", ".join(s.session for s in dead[:3]) + (" …" if len(dead) > 3 else "")
-    what = f"{counted(len(dead), 'session')} whose process is gone without an end: {named}"
+    what = f"{counted(len(dead), 'session')} whose process is gone without an end: {_some(dead)}"
     return [Finding(AREA, WRONG, what, MEND)]
-
-
-def orphans(store: Store) -> list[Request]:
-    """Requests that nobody waits for any more: the process is gone or the session has ended."""
-    host = os.uname().nodename
-    ended = {s.session for s in store.sessions() if s.ended}
-    return [
-        r
-        for r in store.requests(pending=True)
-        if r.session in ended
-        or (r.pid and r.host in ("", host) and not alive(r.pid, r.pid_started))
-    ]
 
 
 def _orphans(store: Store) -> list[Finding]:
-    left = orphans(store)
+    left = [r.request for r in store.requests(pending=True) if abandoned(store, r)]
     if not left:
         return [Finding(AREA, OK, "no request of a process that is gone")]
-    named = ", ".join(r.request for r in left[:5]) + (" …" if len(left) > 5 else "")
-    what = f"{counted(len(left), 'request')} that nobody waits for any more: {named}"
+    what = f"{counted(len(left), 'request')} that nobody waits for any more: {_some(left)}"
     return [Finding(AREA, WRONG, what, MEND)]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _outdated(store: Store) -> list[Finding]:
@@ -175,10 +165,9 @@ def _outdated(store: Store) -> list[Finding]:
     named = [s.session for s in running if reloading.outdated(s.session)]
     if not named:
         return []
-    what = f"the configuration changed and is not in force in {', '.join(named[:3])}"
-    more = " …" if len(named) > 3 else ""
+    what = f"the configuration changed and is not in force in {_some(named)}"
     mend = f"if you changed it: loopguard-console reload {named[0]}"
-    return [Finding(AREA, NOTE, what + more, mend)]
+    return [Finding(AREA, NOTE, what, mend)]
 
 
 def _version() -> list[Finding]:
