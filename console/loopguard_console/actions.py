@@ -6,6 +6,7 @@ screen), ``live`` or ``replay`` (the main screen in that mode only), ``inbox``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -408,9 +409,11 @@ def shown_key(key: str) -> str:
     return _DISPLAY.get(key, key)
 
 
-def keys_of(action: Action) -> str:
-    """All keys of an action, as a person reads them."""
-    return " ".join(shown_key(key) for key in action.keys)
+def keys_of(action: Action, chosen: Mapping[str, str] | None = None) -> str:
+    """All keys of an action, as a person reads them; *chosen*: by the action's id, as in ``key_map``."""
+    own = (chosen or {}).get(action.id)
+    keys = action.keys if own is None else own.replace(" ", "").split(",")
+    return " ".join(shown_key(key) for key in keys)
 
 
 def bindings(*places: str) -> list[Binding]:

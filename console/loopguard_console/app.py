@@ -21,7 +21,7 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from loopguard_console.actions import BY_ID, actions_of, bindings, key_map, shown_key
+from loopguard_console.actions import BY_ID, actions_of, bindings, key_map, keys_of, shown_key
 from loopguard_console.bell import Bell
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
@@ -102,6 +102,7 @@ class ConsoleApp(Punctual, App[None]):
         self.store = store
         self.why_not = why_not
         self.remembered = remembered or Remembered(None)
+        self.chosen_keys = key_map(self.remembered.table("keys"))
         desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
         desk.bookmarks = self.bookmarks
         for session, view in desk.views.items():
@@ -133,7 +134,7 @@ class ConsoleApp(Punctual, App[None]):
 
     def on_mount(self) -> None:
         self._pauses.begin()
-        self.set_keymap(key_map(self.remembered.table("keys")))
+        self.set_keymap(self.chosen_keys)
         for theme in THEMES:
             self.register_theme(theme)
         known = self._start_theme in self.available_themes
@@ -435,7 +436,8 @@ class ConsoleApp(Punctual, App[None]):
             does = next((n for n in (screen, self) if hasattr(n, f"action_{action.id}")), None)
             if does is not None:
                 run = partial(self.run_action, action.id, does)
-                yield SystemCommand(action.title.capitalize(), action.help, run)
+                said = f"{keys_of(action, self.chosen_keys)} · {action.help}"
+                yield SystemCommand(action.title.capitalize(), said, run)
 
         if isinstance(screen, MainScreen):
             for order in self.desk.orders:
@@ -478,7 +480,7 @@ class ConsoleApp(Punctual, App[None]):
         """The keys of this screen and the words."""
         if isinstance(self.screen, DecidingScreen):
             places = ("inbox",) if isinstance(self.screen, InboxScreen) else self._places()
-            await self.open_screen(Help(*places))
+            await self.open_screen(Help(*places, chosen=self.chosen_keys))
 
     def action_mute(self) -> None:
         """Ring when something starts to wait, or keep quiet."""

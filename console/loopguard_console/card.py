@@ -6,10 +6,12 @@ All foreign text passes ``safe``; nothing is read as markup. See also ``facts`` 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from textual.content import Content
 
+from loopguard_console.actions import BY_ID, keys_of
 from loopguard_console.facts import TIER_WORDS, fact, facts, news, next_time, of_limit, only_would
 from loopguard_console.marks import OUTCOMES
 from loopguard_console.payloads import payload, payloads
@@ -53,13 +55,14 @@ UNANSWERED = {
 class Asking:
     """A request as the card shows it: seconds until nobody's answer counts, and whether keys count.
 
-    ``may``: somebody can decide on this console at all.
+    ``may``: somebody can decide on this console at all. ``keys``: those that the person chose, by action.
     """
 
     request: Request
     left: float | None
     armed: bool
     may: bool = True
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def card(view: View | None, asking: Asking | None, width: int, height: int = 40) -> Content:
@@ -223,10 +226,17 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
         keys = [
             (k, n, "let its next try run" if k == "a" else d) for k, n, d in keys if k not in "dm"
         ]
+    keys = [(_key(asking, k, n), n, d) for k, n, d in keys]
     lines += _one_a_line(keys[:3] if low else keys, asking.armed, width)
     if low:
         lines.append(_in_a_row(keys[3:], asking.armed))
     return Content("\n").join(lines)
+
+
+def _key(asking: Asking, key: str, name: str) -> str:
+    """The key for what is offered: the person's own where one was chosen."""
+    action = BY_ID[name.rstrip("…")]
+    return keys_of(action, asking.keys).split()[0] if action.id in asking.keys else key
 
 
 def _fitting(room: int, short: str, long: str) -> str:

@@ -46,12 +46,18 @@ def judge(
             worst = max(worst, *(v.tier for v in (row.before, row.after) if v is not None), worst)
             if as_json:
                 emit(row.to_json())
-            else:
-                say(line(row))
+                continue
+            if calls == 1:
+                say(HEADING)
+            say(line(row))
         say_report(stream)
     if not as_json:
         say(f"{calls} calls judged by {chosen.policy_name}; the strongest verdict is {worst.word}")
     return STOPPED if worst >= Tier.BLOCK else 0
+
+
+#: What the columns are: the place of the event, and the tiers before the call and after its result.
+HEADING = "event  before after   call"
 
 
 def line(row: Row) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -72,9 +73,10 @@ class Help(ModalScreen[None]):
         Binding("w", "words", "the words"),
     ]
 
-    def __init__(self, *places: str) -> None:
+    def __init__(self, *places: str, chosen: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._places = places
+        self._chosen = chosen
         self._words = 0
 
     def compose(self) -> ComposeResult:
@@ -98,7 +100,7 @@ class Help(ModalScreen[None]):
         for group, actions in groups(actions_of(*self._places)).items():
             parts.append(Content.assemble((f"{group}\n", "bold $text-primary")))
             for action in actions:
-                parts += _entry(keys_of(action), action.title, action.help, width)
+                parts += _entry(keys_of(action, self._chosen), action.title, action.help, width)
             parts.append(Content("\n"))
         self._words = sum(part.plain.count("\n") for part in parts)
         parts.append(Content.assemble(("Words\n", "bold $text-primary")))

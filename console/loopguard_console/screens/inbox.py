@@ -74,7 +74,13 @@ class InboxScreen(DecidingScreen):
         asking = (
             None
             if request is None
-            else Asking(request, left_of(request, app.desk.now), armed, app.decider is not None)
+            else Asking(
+                request,
+                left_of(request, app.desk.now),
+                armed,
+                app.decider is not None,
+                app.chosen_keys,
+            )
         )
         size = self.query_one("#request").scrollable_content_region
         width = max(20, size.width - 1)

@@ -209,7 +209,13 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         asking = (
             None
             if request is None
-            else Asking(request, left_of(request, app.desk.now), armed, app.decider is not None)
+            else Asking(
+                request,
+                left_of(request, app.desk.now),
+                armed,
+                app.decider is not None,
+                app.chosen_keys,
+            )
         )
         window, inspector = self.query_one(WindowPane), self.query_one(Inspector)
         moment = None if view is None else view.moment
@@ -259,7 +265,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         shown, total = len(desk.tree()), len(desk.sessions)
         many = f" {shown}/{total}" if shown != total else ""
         words = f"SESSIONS{many} by {desk.order}" if desk.order != RECORDED else f"SESSIONS{many}"
-        title.put(cut(words, max(8, title.size.width)))
+        title.put(cut(words, title.size.width or len(words)))
 
     def _title(self, view: View | None) -> None:
         desk = self.console_app.desk
