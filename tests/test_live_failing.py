@@ -341,3 +341,25 @@ def test_a_session_that_ends_while_the_store_is_given_a_rest_says_what_is_missin
     store.broken = False
     live.end()
     assert [e.type for e in real.read("s")] == ["session_start", "gap", "session_end"]
+
+
+def test_a_session_that_ends_leaves_nobody_waiting(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = Config(
+        {"policy": "graded", "store": str(tmp_path / "events.db"), "unattended_wait_seconds": 600}
+    )
+    live = LiveSession(config, "s", say=said.append)
+    loop(live, 2)
+    answers: list[bool] = []
+    thread = threading.Thread(target=lambda: answers.append(call(live).run), daemon=True)
+    thread.start()
+    store = store_in(tmp_path)
+    request = pending(store).request
+    live.end()
+    thread.join(20)
+    assert answers == [False]
+    resolved = store.request(request)
+    assert resolved is not None and resolved.resolution == "cancelled"
+    events = store.read("s")
+    assert [e.type for e in events[-3:]] == ["request_resolved", "call_end", "session_end"]
+    assert not [line for line in said if "memory" in line]

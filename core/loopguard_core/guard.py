@@ -143,6 +143,10 @@ class Guard:
         """Requests about *call* that are not resolved."""
         return [name for name, (about, *_) in self._requests.items() if about == call]
 
+    def asking(self) -> list[str]:
+        """Calls about which a request is not resolved."""
+        return [about for about, *_ in self._requests.values()]
+
     def ruling(self, call: str) -> Ruling | None:
         """The ruling under which an open call started, None where it is not open."""
         opened = self._open.get(call)

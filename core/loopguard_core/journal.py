@@ -49,7 +49,7 @@ class Journal:
 
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
     opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session
-    start says of this process. ``word`` is the latest human instruction that was folded.
+    start says of this process. ``word`` is the latest human instruction that was folded. ``over``: the session ends.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Journal:
         self._doors = doors
         self.gone: Callable[[], object] = bool
         self._begun = False
+        self.over = False
         self.guard = fresh()
         self.opening: dict[str, Any] = {}
         self.checkpoint: Checkpoint | None = None

@@ -285,6 +285,7 @@ class LiveSession:
             return
         self._ended = True
         self._journal.insist()
+        self._leave()
         self._record("session_end", {"reason": reason})
         if self._journal.checkpoint is not None:
             self._journal.checkpoint.remove()
@@ -292,6 +293,16 @@ class LiveSession:
             self._traveller.leave()
         if self._owns_store:
             self._journal.close()
+
+    def _leave(self) -> None:
+        """Nobody is to answer any more: what waits in another thread ends."""
+        try:
+            with self._lock:
+                self._journal.over = True
+                for call in self.guard.asking():
+                    self._stopped().abandon(call)
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            self._say(f"internal error while the session ended: {told(error)}")
 
     def __enter__(self) -> LiveSession:
         return self

@@ -107,6 +107,10 @@ class Stops:
             if resolution == "approved" and answer.note:
                 decision.message = refusal.approved(ticket.request, answer.note)
             return
+        if self._journal.over:  # whoever ended the session has written how it ends
+            decision.run = False
+            decision.message = refusal.answered(resolution, ruling, ticket.request, answer.note)
+            return
         tier = max(ruling.tier, Tier.BLOCK)
         if resolution == "expired" and self._config.unanswered[tier.word] == "run":
             return

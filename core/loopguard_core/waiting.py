@@ -219,6 +219,8 @@ class Waiting:
 
     def _look(self, ticket: Ticket) -> Answer | None:
         journal = self._journal
+        if journal.over:
+            return Answer("cancelled")
         journal.catch_up()
         answer = self._resolved(ticket)
         word = journal.word
