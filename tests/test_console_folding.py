@@ -11,13 +11,13 @@ from loopguard_console.folding import LIVE_TAIL, Folding
 
 
 def fold(text: str, *, unfolded: bool = False) -> Folding:
-    """A folding over letters as calls and ``|`` as marks."""
+    """A folding over letters as calls, ``|`` as marks, and ``~`` as marks that close nothing."""
     keys = array("I")
     folding = Folding(keys, fold=not unfolded)
     marks = 0
     for letter in text:
-        if letter == "|":
-            folding.mark(marks)
+        if letter in "|~":
+            folding.mark(marks, closes=letter == "|")
             marks += 1
         else:
             keys.append(ord(letter))
@@ -47,6 +47,14 @@ def test_the_growing_run_keeps_its_last_calls_in_sight() -> None:
     assert shown(fold("BAAAAAAA")) == ["0", "1-2/1", "3 in", "4 in", "5 in", "6 in", "7 in"]
 
 
+def test_a_mark_that_closes_nothing_leaves_the_calls_before_it_in_sight() -> None:
+    assert shown(fold("AAA|")) == ["0-2/1", "|"]
+    assert shown(fold("AAA~")) == ["0", "1", "2", "|"]
+    assert shown(fold("BAAAAAAA~~")) == [*shown(fold("BAAAAAAA")), "|", "|"]
+    assert shown(fold("AAA~A")) == ["0-2/1", "|", "3"]
+    assert shown(fold("AAA~|")) == ["0-2/1", "|", "|"]
+
+
 def test_cycles_fold_and_marks_separate() -> None:
     assert shown(fold("XABABABABC")) == ["0", "1-8/2", "9"]
     assert shown(fold("AABAABAABC")) == ["0-8/3", "9"]
@@ -63,7 +71,7 @@ def test_opening_and_closing() -> None:
     assert not folding.toggle(folding.line(len(folding) - 1).segment)
 
 
-@given(st.text("AB|C", max_size=60), st.lists(st.integers(0, 60), max_size=4), st.booleans())
+@given(st.text("AB|~C", max_size=60), st.lists(st.integers(0, 60), max_size=4), st.booleans())
 def test_every_call_stands_on_one_line_and_is_found_there(
     text: str, toggles: list[int], unfolded: bool
 ) -> None:
@@ -86,6 +94,6 @@ def test_every_call_stands_on_one_line_and_is_found_there(
         seen.extend(range(line.first, line.last + 1))
         for row in range(line.first, line.last + 1):
             assert folding.line_of(row) == number
-    assert seen == list(range(len(text.replace("|", ""))))
-    assert marks == list(range(text.count("|")))
+    assert seen == list(range(len(text.replace("|", "").replace("~", ""))))
+    assert marks == list(range(text.count("|") + text.count("~")))
     assert len(folding) <= len(text) + heads + LIVE_TAIL

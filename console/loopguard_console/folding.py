@@ -51,12 +51,15 @@ class Folding:
         self._period = array("B")
         self._marks: dict[int, int] = {}
         self._barrier = 0
+        self._closed = False
         self._opened: list[int] = []
 
     # -- feeding -----------------------------------------------------------------------------------
 
-    def mark(self, index: int) -> None:
-        """A mark stands here; nothing folds across it."""
+    def mark(self, index: int, *, closes: bool = True) -> None:
+        """A mark stands here; nothing folds across it. Unless it *closes*, the calls before it stay in sight
+        until another comes: a person who acts on them goes on seeing them."""
+        self._closed = closes or self._closed
         self._marks[len(self._start)] = index
         self._add(self._calls, MARK)
         self._barrier = self._calls
@@ -65,6 +68,7 @@ class Folding:
         """The next call of ``keys``."""
         at = self._calls
         self._calls += 1
+        self._closed = False
         if not self._fold:
             self._add(at, 1)
             return
@@ -115,6 +119,8 @@ class Folding:
     def _tail(self) -> int:
         """The growing segment, -1 where it is open anyway or does not fold."""
         last = len(self._start) - 1
+        while last >= 0 and self._period[last] == MARK and not self._closed:
+            last -= 1
         if last < 0 or not self._folds(last):
             return -1
         return -1 if self._opened and self._opened[-1] == last else last
@@ -139,9 +145,12 @@ class Folding:
                 return self._inside(segment, offset)
             before += self._length(opened)
             segment = number - before
-        last = len(self._start) - 1
-        if segment >= last >= 0 and self._tail() == last:
-            return self._tail_line(last, segment - last)
+        tail = self._tail()
+        if segment >= tail >= 0:
+            below = segment - tail - self._tail_extra()
+            if below <= 0:
+                return self._tail_line(tail, segment - tail)
+            segment = tail + below
         return self._head(segment)
 
     def _head(self, segment: int) -> Line:

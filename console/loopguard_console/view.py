@@ -77,7 +77,8 @@ class View:
             mark = recording.marks[self._marks] if self._marks < len(recording.marks) else None
             if mark is not None and mark.row <= self._calls:
                 if self._shows(mark.event):
-                    self._all.mark(self._marks)
+                    closes = not self.live or mark.event.type == "session_end"
+                    self._all.mark(self._marks, closes=closes)
                 self._marks += 1
             else:
                 self._all.call()
