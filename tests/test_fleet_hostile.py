@@ -6,21 +6,25 @@ import json
 import os
 import random
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from textual.pilot import Pilot
 
 import postgres
+from driving import drive
+from loopguard_console.app import ConsoleApp
 from loopguard_console.cli import cli
 from loopguard_console.errors import Failure, Refused
+from loopguard_console.opening import live_app
 from loopguard_core import escape
 from loopguard_core.events import TYPES, Event
 from loopguard_core.inside import inside_agent
 from loopguard_core.processes import started
-from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.contract import Store, StoreError, Taken
 from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore
 from loopguard_core.store.search import open_index
@@ -124,23 +128,47 @@ def looked_at(place: str, *command: str) -> str:
     return done.output
 
 
+def write_anything(store: Store, session: str, draw: random.Random) -> None:
+    """A session of rows that no program of ours makes."""
+    store.append(Event("session_start", session, ts=1.8e9))
+    for _ in range(12):
+        kind = draw.choice((*TYPES, "call_start", "call_end"))
+        fields = (*draw.sample(FIELDS, draw.randrange(9)), *TYPES[kind])
+        said = {name: draw.choice(VALUES) for name in fields if draw.random() < 0.9}
+        with suppress(Taken):
+            store.append(Event(kind, session, ts=draw.choice(TIMES), data=said))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_no_row_keeps_people_from_looking(tmp_path: Path, seed: int) -> None:
-    draw = random.Random(seed)
     place = str(tmp_path / "store.db")
     with closing(open_store(place)) as store:
-        store.append(Event("session_start", "s", ts=1.8e9))
-        for _ in range(12):
-            kind = draw.choice(list(TYPES))
-            fields = (*draw.sample(FIELDS, draw.randrange(9)), *TYPES[kind])
-            said = {name: draw.choice(VALUES) for name in fields if draw.random() < 0.9}
-            try:
-                store.append(Event(kind, "s", ts=draw.choice(TIMES), data=said))
-            except Exception as error:
-                if "recorded" not in str(error):
-                    raise
+        write_anything(store, "s", random.Random(seed))
     for command in LOOKS:
         looked_at(place, *command)
+
+
+def test_no_row_breaks_the_console(tmp_path: Path) -> None:
+    place = str(tmp_path / "store.db")
+    with closing(open_store(place)) as store:
+        for n in range(8):
+            write_anything(store, f"s{n}", random.Random(n))
+        for n, ts in enumerate((1.8e9, float("inf"), 1.7e9, 1.7e18, 1.8e9 + 60)):
+            start = {"call": f"c{n}", "tool": "bash", "args": {"n": n}}
+            store.append(Event("call_start", "clock", ts=ts, data=start))
+    seen: set[str] = set()
+
+    async def browse(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        while len(app.desk.sessions) < 9:
+            await pilot.pause(0.02)
+        await pilot.press("s", "home")
+        for _ in range(9):
+            await pilot.press("enter", "end", "enter", "escape", "s")
+            seen.add(app.desk.view.recording.session if app.desk.view is not None else "")
+            await pilot.press("down")
+
+    drive(browse, live_app(place))
+    assert len(seen) > 5
 
 
 @pytest.mark.parametrize("payload", ["[1,2", '"x"', "7", "[" * 5000 + "]" * 5000, '{"args":NaN}'])

@@ -160,5 +160,6 @@ def rate(view: View, cells: int) -> tuple[str, float | None]:
     length = times[-1] - times[0]
     buckets = [0] * cells
     for ts in times:
-        buckets[min(cells - 1, int(cells * (ts - times[0]) / length))] += 1
+        if times[0] <= ts <= times[-1]:  # a clock that was set stands still here
+            buckets[min(cells - 1, int(cells * (ts - times[0]) / length))] += 1
     return sparkline(buckets), length

@@ -11,6 +11,8 @@ from array import array
 #: Rows of a block, as a power of two.
 _BLOCK = 6
 _UNKNOWN = float("nan")
+#: No distance of two moments below it is infinite.
+_NEVER = 1e300
 
 
 class Times:
@@ -34,7 +36,7 @@ class Times:
         row = len(self._offsets)
         if row >> _BLOCK == len(self._bases):
             self._bases.append(_UNKNOWN)
-        if ts is None:
+        if ts is None or not -_NEVER < ts < _NEVER:
             self._offsets.append(self._APART)
             return
         if self._bases[-1] != self._bases[-1]:
