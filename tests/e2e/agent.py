@@ -120,7 +120,7 @@ class Human(threading.Thread):
             for word, *rest in self.words:
                 store = self.bench.store()
                 try:
-                    request = pending(store, patience=90).request
+                    request = pending(store, patience=150).request
                 finally:
                     store.close()
                 self.bench.console(word, request, *rest)

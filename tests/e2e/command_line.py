@@ -113,7 +113,7 @@ class CommandLine:
         """Give it a prompt; what the model received until the turn ended."""
         before = len(self.model.received)
         trust = self.trust if self.connected else ()
-        done = self.bench.run(self.argv(prompt, *trust, *more), timeout=120)
+        done = self.bench.run(self.argv(prompt, *trust, *more), timeout=180)
         assert not self.model.errors, self.model.errors
         assert done.returncode in self.statuses, done.stdout + done.stderr
         return [r for r in self.model.received[before:] if self.offers(r)]

@@ -23,7 +23,6 @@ from loopguard_core.store.paths import machine_key
 from loopguard_core.verdict import Tier
 
 _LOOK = 1.0  # seconds between looks where nothing nudges
-_HOUR = 3600.0
 
 
 @click.command()
