@@ -114,6 +114,13 @@ def test_what_is_no_url_that_we_know_becomes_no_file(
     assert all(
         "neither a path" in text for text in (*(d.out + d.err for d in done), " ".join(said))
     )
+    monkeypatch.delenv("LOOPGUARD_STORE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    for words in (["install", "claude-code"], ["sessions"], ["forward", "a.db", named]):
+        done.append(command(None, *(() if named in words else ("--store", named)), *words))
+        assert "neither a path" in done[-1].err
+    assert not (tmp_path / "claude").exists()
     assert "hunter" not in f"{told.value} {said} {place_of(named)} {done}"
     assert not list(tmp_path.rglob("*hunter*")) + list(tmp_path.rglob("machine.key"))
 

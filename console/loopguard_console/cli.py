@@ -104,7 +104,7 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
 
     Without a command the console opens on the live store.
     """
-    if store_path and "://" in store_path:
+    if store_path and (":" in store_path or "=" in store_path):
         from loopguard_console.stores import refuse_password
 
         refuse_password(store_path)

@@ -18,9 +18,9 @@ from loopguard_core.config import (
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Absent, Session, Store
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import ENVIRONMENT, default_store
+from loopguard_core.store.paths import ENVIRONMENT, default_store, misnamed
 from loopguard_core.store.paths import place_of as place_named
-from loopguard_core.urls import tells_password
+from loopguard_core.urls import MISNAMED, tells_password
 
 Options = dict[str, str | None]
 
@@ -43,7 +43,10 @@ def place_of(options: Options) -> str:
 
 
 def refuse_password(named: str | None) -> None:
-    """Raises ``Refused`` where a store is named on the command line with its password: everybody sees that."""
+    """Raises ``Refused`` where a store is named on the command line with its password, which everybody sees
+    there, ``StoreError`` where it is named by what is neither a path nor a URL."""
+    if named and place_named(named) == MISNAMED:
+        raise misnamed()
     if named and tells_password(named):
         raise Refused(f"{safe(place_named(named))}: {PASSWORD_ELSEWHERE}")
 

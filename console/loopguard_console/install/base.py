@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import loopguard_core
 from loopguard_console.errors import Refused
-from loopguard_core.store.paths import place_of
-from loopguard_core.urls import has_secret
+from loopguard_core.store.paths import misnamed, place_of
+from loopguard_core.urls import MISNAMED, has_secret
 
 if TYPE_CHECKING:
     from loopguard_console.install.files import Change
@@ -37,6 +37,8 @@ class Place:
     def here(cls, scope: str, store: str = "") -> Place:
         """Where this person is, and another *store*. Raises ``Refused`` where its password would be written down."""
         named = place_of(store) if store else ""
+        if named == MISNAMED:
+            raise misnamed()
         if has_secret(named):
             raise Refused(
                 f"the password of {named} would stand in the agent's configuration; leave it out of the "
