@@ -202,7 +202,7 @@ def test_no_session_of_another_machine_makes_a_person_an_agent(claimed: dict[str
 
 def test_a_small_letter_does_not_choose_between_two_requests() -> None:
     store = MemoryStore()
-    for name in ("r1", "R1"):
+    for name in ("r1", "R1", "RA2B"):
         store.append(Event("call_start", "s", data={"call": name, "tool": "t"}))
         me = {"pid": os.getpid(), "pid_started": started(os.getpid())}
         said = {"request": name, "call": name, "tier": "block", **me}
@@ -210,6 +210,7 @@ def test_a_small_letter_does_not_choose_between_two_requests() -> None:
     with pytest.raises(escape.DecisionError, match="r1 and R1 are two requests"):
         escape.approve(store, "r1", by="ada")
     assert escape.approve(store, "R1", by="ada").request == "R1"
+    assert escape.approve(store, "Ra2b", by="ada").request == "RA2B"
 
 
 # -- on a server -----------------------------------------------------------------------------------

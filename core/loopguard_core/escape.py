@@ -209,11 +209,12 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
 
 
 def _find(store: Store, name: str, seen: str) -> Request:
-    asked, other = store.request(name), store.request(name.upper()) if name.islower() else None
+    asked, upper = store.request(name), name.upper()
+    other = store.request(upper) if upper != name else None
     if asked is not None and other is not None:
         raise DecisionError(
-            f"{name} and {name.upper()} are two requests, and one may be made to look like the other; "
-            f"decide {name.upper()} as it is written, or override the session that is meant"
+            f"{name} and {upper} are two requests, and one may be made to look like the other; "
+            f"decide {upper} as it is written, or override the session that is meant"
         )
     asked = asked or other
     if asked is None:
