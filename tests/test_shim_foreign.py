@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -216,3 +220,34 @@ def test_an_object_that_is_awaited_is_guarded_like_a_function(store: Store) -> N
         assert asyncio.run(lend("b")) == "lent b"
     (end,) = [e for e in store.read("s") if e.type == "call_end"]
     assert end.data["result"] == "lent b"
+
+
+NAMED = {
+    "nul": "a\0b",
+    "long": "x" * 1_000_000,
+    "surrogate": "\ud800",
+    "emoji": "\u00e9\U0001f600",
+    "path": "../..",
+    "option": "-rf",
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_any_text_names_a_session_that_can_be_continued(kind: str, store: Store) -> None:
+    name = NAMED[kind]
+    for calls in (1, 2):
+        with LoopGuard(name, session=name, store=store, policy="graded") as guard:
+            guard.after_call(guard.before_call("look", "q"), "r")
+            environ = {**os.environ, "PYTHONPATH": ""}
+            done = subprocess.run([sys.executable, "-I", "-S", "-c", ""], env=environ, timeout=60)
+            assert done.returncode == 0
+        (known,) = store.sessions()
+        assert known.calls == calls
+    assert "LOOPGUARD_SESSION" not in os.environ
+
+
+def test_an_object_can_name_a_session(store: Store) -> None:
+    with LoopGuard("t", session=UUID(int=7), store=store) as guard:  # type: ignore[arg-type]
+        guard.before_call("look", "q")
+    (known,) = store.sessions()
+    assert known.session == str(UUID(int=7))

@@ -182,7 +182,7 @@ class Hook:
         left = self.limit - self.margin - (time.monotonic() - self.began)
         decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
         if live.failure or not decision.ids:  # it could not be judged
-            return self._failed("")
+            return self._failed("the call could not be judged")
         notice = "" if decision.run else " ".join(self.said)
         answer = host.Answer(
             decision.run,

@@ -463,7 +463,8 @@ class Journal:
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if not self._said:
             self._said = True
-            self.say(f"{error}; the guard goes on in memory, events are not recorded")
+            on = "" if self.checkpoint is not None else "the guard goes on in memory, "
+            self.say(f"{error}; {on}events are not recorded")
 
     def _divert(self, doors: Doors, error: StoreError) -> bool:
         """Write to the spool from here on, and first of all why. False where that fails too."""

@@ -21,10 +21,11 @@ from collections import deque
 
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
-from loopguard_core.foreign import told
+from loopguard_core.foreign import text_of, told
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
+from loopguard_core.store.rows import narrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class LoopGuard:
     """A guarded session of this process. A context manager and a decorator; threads and tasks may share it.
 
     *agent* is what people see. *session* continues a session of that id (counts included), else a new
-    one begins. *parent*: the session that started this one; by default the one in whose process it runs.
+    one begins; an id that no environment could carry (of more than 600 bytes, or with a NUL) is shortened or
+    spelled out. *parent*: the session that started this one; by default the one in whose process it runs.
     *store* is an open one, or the path of its file. *settings* are keys of ``loopguard.toml`` and win
     over the file. A wrong *setting* raises ``ConfigError`` here; a wrong file is said on stderr, and the
     defaults hold.
@@ -61,8 +63,8 @@ class LoopGuard:
         raise_on_halt: bool = True,
         **settings: Any,
     ) -> None:
-        self.agent = agent
-        self.session = session or f"{agent}-{os.urandom(4).hex()}"
+        self.agent = agent = text_of(agent)
+        self.session = narrow(text_of(session)) or narrow(f"{agent}-{os.urandom(4).hex()}")
         self.on_advice = on_advice
         self.raise_on_halt = raise_on_halt
         self._advice: list[str] = []
