@@ -335,6 +335,20 @@ def test_an_agent_does_not_use_up_the_numbers(site: Site, agent: Store) -> None:
     assert ask(agent, "numbered-3") == "R70001"
 
 
+def test_no_lock_of_an_agents_keeps_others_from_writing(site: Site, agent: Store) -> None:
+    import psycopg
+
+    ask(agent, "locked")
+    decider = site.store("decider", create=False)
+    with psycopg.connect(site.url("agent")) as held:
+        held.execute(b"SELECT pg_advisory_lock(1282426724, 1), pg_advisory_lock(1282426724)")
+        held.execute(b"LOCK TABLE loopguard.event IN ROW EXCLUSIVE MODE")
+        held.execute(b"LOCK TABLE loopguard.meta IN ACCESS SHARE MODE")
+        decider.append(Event("request_opened", "locks", data={"request": "R80000", "call": "c"}))
+        assert ask(decider, "locks") == "R80001"
+    decider.close()
+
+
 def test_each_login_of_a_host_speaks_for_itself(site: Site, agent: Store) -> None:
     import psycopg
 

@@ -351,7 +351,7 @@ DECLARE
 BEGIN
   IF drawn < given AND given < {10**10}
     AND has_column_privilege(session_user, 'loopguard.request', 'granted', 'UPDATE') THEN
-    PERFORM pg_advisory_xact_lock({0x4C704764}, 1);
+    LOCK TABLE loopguard.meta IN SHARE ROW EXCLUSIVE MODE; -- an advisory lock could be anybody's
     IF (SELECT last_value FROM loopguard.request_n) < given THEN
       RETURN setval('loopguard.request_n', given);
     END IF;
