@@ -52,7 +52,10 @@ def logs(draw: st.DrawFn) -> list[Event]:
             answer = {"request": f"R{n + 1}", "resolution": "denied", "note": draw(st.text())}
             events.append(Event("request_resolved", data=answer))
         end = {"call": f"c{n}", "outcome": "ok", "result": draw(json_values), "theirs": "kept"}
-        events.append(Event("call_end", data={**end, "ids": {"exact": {"r": draw(digests)}}}))
+        ran = {**end, "ids": {"exact": {"r": draw(digests)}}}
+        refused = {"call": f"c{n}", "outcome": "blocked", "result": "it was not run"}
+        given_up = {"call": f"c{n}", "outcome": "cancelled", "result": None}
+        events.append(Event("call_end", data=draw(st.sampled_from([ran, refused, given_up]))))
         events.append(Event(draw(st.sampled_from(["user_message", "note"])), data={"text": "t"}))
     for event in events:
         event.session = "s"

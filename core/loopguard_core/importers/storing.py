@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
+    from typing import Any
 
     from loopguard_core.identity import Digester
     from loopguard_core.store.contract import Store
@@ -220,11 +221,17 @@ class StoreWriter:
             if EXACT not in ids:
                 args = Payload(data.get("args"), self._digester)
                 ids[EXACT] = _SCHEME.request(data["tool"], args, UNKNOWN)
-        elif event.type == "call_end" and "result" in data:
+        elif event.type == "call_end" and "result" in data and not _unanswered(data):
             ids = data.setdefault("ids", {})
             if EXACT not in ids:
                 result = Payload(compared(data), self._digester)
                 ids[EXACT] = _SCHEME.outcome("", result, result, True, UNKNOWN, {})
+
+
+def _unanswered(data: dict[str, Any]) -> bool:
+    """True of a call that gave no result: what stands in its place was not given by its tool."""
+    outcome = data.get("outcome")
+    return outcome in ("blocked", "pending") or (outcome == "cancelled" and data["result"] is None)
 
 
 def _same(stored: Event, event: Event) -> bool:
