@@ -76,6 +76,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
         _title(view, row, width, _state(view, row, asking), low=low),
         _headline(view, row, verdict, width, low=low),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
+        _in_its_time(view, row) if asking is None and not low else Content(""),
         facts(view, row, verdict, width),
         _other(view.recording.foreign(view.cursor), width),
         payloads(view, row),
@@ -329,3 +330,17 @@ def _past(view: View, row: Row) -> Content:
             )
         )
     return Content("")
+
+
+def _in_its_time(view: View, row: Row) -> Content:
+    """In a recording: which keys would have decided, and when."""
+    if view.live or row.tier < Tier.WARN:
+        return Content("")
+    if row.tier is Tier.WARN:
+        said = "Beside a running agent: o lets more of these calls run before one is stopped, x stops the agent."
+    else:
+        said = (
+            "Beside a running agent: a lets it run once, o the next ones too, d refuses it with a note, "
+            "r counts afresh, x stops the agent."
+        )
+    return Content.assemble((said, "$dim"))
