@@ -121,9 +121,12 @@ def test_keys_pressed_while_a_request_appears_decide_nothing(tmp_path: Path) -> 
         agent.search(2)
         screen.see("×2")
         agent.send(do="search", query="q")
-        for _ in range(20):  # somebody types on, as if into another window
+
+        def typing(seen: str) -> bool:  # somebody types on, as if into another window
             screen.press("a")
-            screen.until(lambda _: True, "type")
+            return "R1 had only just appeared" in seen
+
+        screen.until(typing, "be told why")
         screen.see(f"{READY}  R1")
         screen.press("a")
         assert agent.answer()["ran"] == ["q"]

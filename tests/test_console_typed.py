@@ -30,9 +30,10 @@ def long_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def typed(app: ConsoleApp, *keys: str) -> None:
     """All *keys* at once, as a terminal sends what was typed while the console was busy."""
+    before = app.keys.taken
     for key in keys:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
-    while app.keys.taken < len(keys) or not app.keys.idle:
+    while app.keys.taken < before + len(keys) or not app.keys.idle:
         await asyncio.sleep(0.002)
 
 
@@ -65,6 +66,17 @@ def test_a_key_behind_the_one_that_moves_the_focus_meets_the_new_one() -> None:
         before = app.desk.current
         await typed(app, "s", "j")
         assert isinstance(app.focused, SessionList) and app.desk.current != before
+
+    drive(step)
+
+
+def test_keys_behind_what_is_pasted_where_no_text_goes_are_not_held_up() -> None:
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        app.post_message(events.Paste("some words"))
+        await typed(app, "i")
+        assert isinstance(app.screen, InboxScreen)
+        await typed(app, "ctrl+p", "escape", "escape", "f", "x")
+        assert app.screen.query_one(Input).value == "x"
 
     drive(step)
 

@@ -167,6 +167,7 @@ class ConsoleApp(Punctual, App[None]):
             await super().on_event(event)
         elif event.is_forwarded:
             await self._answer(event)
+            self.keys.answered(event)
         else:
             self._keyed = time.monotonic()
             await self.keys.take(event)

@@ -37,6 +37,7 @@ class KeysInTurn:
         self._behind: deque[Typed] = deque()
         self._since: float | None = None
         self._turn = 0
+        self._awaited: Typed | None = None
         self.taken = 0
 
     @property
@@ -65,8 +66,22 @@ class KeysInTurn:
             return
         key = self._behind.popleft()
         way = self._way()
+        self._awaited = None if screen.is_modal else key
         await self._deliver(key)
-        self._pass(turn, way, 0, 1)
+        if not key.is_forwarded:
+            self._awaited = None
+            self._app.call_later(self._next, turn)
+        elif self._awaited is None:
+            self._pass(turn, way, 0, 1)
+
+    def answered(self, key: Typed) -> None:
+        """The key has come up to the app, and what it means there has been done.
+
+        Below a dialog nothing takes a key for itself: it comes back, and there is nothing to go after.
+        """
+        if key is self._awaited:
+            self._awaited = None
+            self._app.call_later(self._next, self._turn)
 
     def _way(self) -> list[MessagePump]:
         """What a key comes by: the focus, all above it, the app."""
