@@ -20,7 +20,7 @@ from loopguard_core.events import Event
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
 
 

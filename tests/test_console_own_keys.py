@@ -21,7 +21,7 @@ from loopguard_console.widgets.keys import KeyBar
 def test_a_chosen_key_is_shown_wherever_the_usual_one_would_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
     kept = tmp_path / "console.json"
     kept.write_text(json.dumps({"keys": {"approve": "V", "deny": "n, ctrl+n"}}))

@@ -21,7 +21,7 @@ def test_enter_right_behind_the_words_never_decides_what_stood_there_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Approve is the first command of the list that is there before anything is typed."""
-    monkeypatch.setattr(arming, "ON_SCREEN", 0.0)
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
     nobody = Nobody()
     search = Palette._search_for
