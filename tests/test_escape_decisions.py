@@ -11,7 +11,9 @@ import pytest
 
 from loopguard_core import escape
 from loopguard_core.events import Event
+from loopguard_core.redact import Redaction
 from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
 from sessions import call, loop, meanwhile, pending, session, store_in
 
@@ -406,3 +408,12 @@ def test_a_marker_that_stands_for_nothing_never_reaches_the_tool(tmp_path: Path)
     assert not decision.run
     assert "could not be delivered" in decision.message
     assert any("could not be delivered" in line for line in said)
+
+
+def test_what_is_never_stored_cannot_be_modified(tmp_path: Path) -> None:
+    rules = Redaction(never_store=["vault_*"])
+    store = open_store(str(tmp_path / "events.db"), redaction=rules)
+    request = ask(store, tool="vault_read", key="word-of-passing")
+    with pytest.raises(escape.DecisionError, match="is never stored"):
+        escape.modify(open_store(str(tmp_path / "events.db")), request, {"key": "other"})
+    assert escape.approve(store, request).resolution == "approved"

@@ -24,7 +24,7 @@ from loopguard_core.inbox import (
     whoami,
     write,
 )
-from loopguard_core.restoring import holds_new_secret
+from loopguard_core.restoring import holds_new_secret, is_marker
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -152,6 +152,11 @@ def modify(
             "cannot reach the agent (markers of secrets that stood there before may stay)"
         )
     asked = _find(store, request, seen)
+    if is_marker(asked.args):
+        raise DecisionError(
+            f"what {asked.request} is given is never stored, so new arguments could not reach the agent; "
+            "approve or deny it as it is"
+        )
     return _resolve(store, asked, "modified", by, note, args=args)
 
 

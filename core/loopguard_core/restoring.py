@@ -67,6 +67,13 @@ def holds_new_secret(changed: object) -> bool:
     return Redactor()(text) is not text
 
 
+def is_marker(stored: object) -> bool:
+    """True where nothing but a marker was stored, as of a tool whose arguments never are."""
+    return (
+        isinstance(stored, str) and stored.startswith(MARK) and stored.find("]") == len(stored) - 1
+    )
+
+
 def _walk(value: Any, found: dict[str, Any]) -> Any:
     if isinstance(value, str):
         if MARK in value:
