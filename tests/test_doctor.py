@@ -114,6 +114,18 @@ def test_what_others_may_read_is_named_and_mended(tmp_path: Path) -> None:
     assert store.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_folder_in_which_anybody_may_replace_the_store_is_named_and_mended(
+    tmp_path: Path,
+) -> None:
+    store = recorded(tmp_path, killed=False)
+    for mode, named in ((0o1777, False), (0o777, True)):
+        tmp_path.chmod(mode)
+        said = [f["what"] for f in wrong(command(store, "doctor", "--json"))]
+        assert any("anybody may replace the store" in what for what in said) is named
+    assert command(store, "doctor", "--mend").code == 0
+    assert tmp_path.stat().st_mode & 0o777 == 0o775
+
+
 def test_a_read_only_store_is_named(tmp_path: Path) -> None:
     store = recorded(tmp_path, killed=False)
     store.chmod(0o400)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, private_files
+from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, may_be_replaced, private_files
 from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import StoreError
@@ -46,6 +47,9 @@ def _permissions(path: Path) -> Iterator[str]:
     if default and folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
         yield f"{folder} is yours alone"
+    elif may_be_replaced(mode := folder.stat().st_mode) and folder.stat().st_uid == os.getuid():
+        folder.chmod(stat.S_IMODE(mode) & ~stat.S_IWOTH)
+        yield f"nobody else may write in {folder}"
 
 
 def _wal(path: Path) -> Iterator[str]:

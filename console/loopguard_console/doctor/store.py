@@ -101,7 +101,15 @@ def _permissions(path: Path) -> list[Finding]:
         if mode & 0o077 and str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""}):
             what = f"{folder} is open to others ({mode:04o})"
             wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod 700 {folder}"))
+        elif may_be_replaced(mode):
+            what = f"anybody may replace the store in {folder} ({mode:04o})"
+            wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod o-w {folder}"))
     return wrong or [Finding(AREA, OK, "the store and its key are yours alone")]
+
+
+def may_be_replaced(mode: int) -> bool:
+    """True for the mode of a folder in which everybody may replace everybody's files."""
+    return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
 
 
 def private_files(path: Path) -> list[Path]:
