@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from loopguard_core.store.contract import StoreError
 from loopguard_core.store.rows import SPOOLED
 
 TYPE_CHECKING = False
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Store
     from loopguard_core.store.spool import Spool
+
+#: seconds for which a session that begins waits for others who forward what it left
+_MOMENT = 0.25
+
+
+class BeingSent(StoreError):
+    """Another process of this machine sends what waits of the session."""
 
 
 class Away:
@@ -39,3 +47,22 @@ class Away:
     def __str__(self) -> str:
         since = time.strftime("%H:%M:%S", time.localtime(self.since))
         return f"the event store is away since {since} ({self.reason.partition(';')[0]})"
+
+
+def send(spool: Spool, server: Store, session: str) -> bool:
+    """Send what waits of *session* in *spool*, and close that; True where something of others waits on.
+
+    Raises ``StoreError`` where the server fails, ``BeingSent`` where others are sending it.
+    """
+    try:
+        until = time.monotonic() + _MOMENT
+        while spool.last(session):
+            with spool.alone(session) as alone:
+                if alone:
+                    spool.drain(server, session)
+            if not alone and time.monotonic() > until:
+                raise BeingSent("what waits of this session is being forwarded by others")
+            time.sleep(0.0 if alone else 0.005)
+        return bool(spool.backlog())
+    finally:
+        spool.close()

@@ -139,13 +139,9 @@ class Guard:
         """Calls that have started and not ended."""
         return list(self._open)
 
-    def asked(self, call: str) -> list[str]:
-        """Requests about *call* that are not resolved."""
-        return [name for name, (about, *_) in self._requests.items() if about == call]
-
-    def asking(self) -> list[str]:
-        """Calls about which a request is not resolved."""
-        return [about for about, *_ in self._requests.values()]
+    def asked(self) -> list[tuple[str, str]]:
+        """Requests that are not resolved, each with its call."""
+        return [(request, about) for request, (about, *_) in self._requests.items()]
 
     def ruling(self, call: str) -> Ruling | None:
         """The ruling under which an open call started, None where it is not open."""
@@ -483,20 +479,8 @@ class Guard:
         self.controls.set_breakpoint(event.seq, event.data)
 
 
-_STATE = (
-    "mode",
-    "settings",
-    "seq",
-    "turns",
-    "controls",
-    "latch",
-    "_requests",
-    "_unanswered",
-    "_results",
-    "_spoken",
-    "_seen",
-    "_last_ts",
-)
+_SEEN = ("mode", "settings", "seq", "turns", "controls", "latch")
+_STATE = (*_SEEN, "_requests", "_unanswered", "_results", "_spoken", "_seen", "_last_ts")
 
 _HANDLERS = {
     "call_start": Guard._call_start,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 
-from loopguard_core.away import Away
+from loopguard_core.away import Away, BeingSent, send
 from loopguard_core.events import Event, Written
 from loopguard_core.rebuilding import rebuild
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
@@ -36,12 +36,6 @@ EVERY = 64
 _TRIES = 20
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
-#: seconds for which a session that begins waits for others who forward what it left
-_MOMENT = 0.25
-
-
-class _BeingSent(StoreError):
-    """Another process of this machine sends what waits of the session."""
 
 
 class Journal:
@@ -108,31 +102,17 @@ class Journal:
         Raises ``StoreError`` where the server fails, or others are sending it.
         """
         try:
-            self._send(server)
-        except _BeingSent:
+            spool = None if self._doors is None else self._doors.left_behind()
+            if spool is None:
+                return
+            self._tell_of_damage(spool)
+            if send(spool, server, self.session):
+                self.gone()
+        except BeingSent:
             raise
         except StoreError as error:
             server.last(self.session)
             self.say(f"{error}; what waits on this machine is not sent")
-
-    def _send(self, server: Store) -> None:
-        spool = None if self._doors is None else self._doors.left_behind()
-        if spool is None:
-            return
-        self._tell_of_damage(spool)
-        try:
-            until = time.monotonic() + _MOMENT
-            while spool.last(self.session):
-                with spool.alone(self.session) as alone:
-                    if alone:
-                        spool.drain(server, self.session)
-                if not alone and time.monotonic() > until:
-                    raise _BeingSent("what waits of this session is being forwarded by others")
-                time.sleep(0.0 if alone else 0.005)
-            if spool.backlog():
-                self.gone()
-        finally:
-            spool.close()
 
     def _tell_of_damage(self, spool: Spool) -> None:
         if spool.aside:

@@ -299,7 +299,7 @@ class LiveSession:
         try:
             with self._lock:
                 self._journal.over = True
-                for call in self.guard.asking():
+                for _, call in self.guard.asked():
                     self._stopped().abandon(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")

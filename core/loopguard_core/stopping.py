@@ -158,7 +158,7 @@ class Stops:
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
-        for request in self._journal.guard.asked(call):
+        for request in [r for r, about in self._journal.guard.asked() if about == call]:
             said = {"request": request, "call": call, "resolution": "cancelled"}
             try:
                 self._journal.add(self._journal.event("request_resolved", said))
