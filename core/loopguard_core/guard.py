@@ -158,10 +158,7 @@ class Guard:
         return (same or named)[0].call if named else ""
 
     def peer_message(self, agent: str = "") -> str:
-        """The message of a call of *agent* that is still open, for hosts that do not name messages.
-
-        Not of one that a human has spoken since: it may never end.
-        """
+        """The message of a call of *agent* in this turn that is still open, for hosts that name none."""
         for open_call in reversed(self._open.values()) if self._open else ():
             if open_call.call.agent == agent and open_call.spoken == self._spoken:
                 return open_call.call.message

@@ -97,17 +97,13 @@ class Journal:
         return None
 
     def _send_left_behind(self, server: Store) -> None:
-        """What waits on this machine of the session goes to the server before anything new does.
-
-        Raises ``StoreError`` where the server fails, or others are sending it.
-        """
+        """What waits here of the session goes to the server before anything new. Raises ``StoreError``."""
         try:
             spool = None if self._doors is None else self._doors.left_behind()
-            if spool is None:
-                return
-            self._tell_of_damage(spool)
-            if send(spool, server, self.session):
-                self.gone()
+            if spool is not None:
+                self._tell_of_damage(spool)
+                if send(spool, server, self.session):
+                    self.gone()
         except BeingSent:
             raise
         except StoreError as error:
