@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
+from loopguard_console.widgets.keys import KeyBar
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 
@@ -71,6 +72,8 @@ def drive(
     async def run() -> None:
         async with made.run_test(size=size) as pilot:
             await pilot.pause()
+            while not str(made.screen.query_one(KeyBar).render()):  # drawn last
+                await pilot.pause(0.01)
             await step(made, pilot)
 
     asyncio.run(run())
