@@ -13,7 +13,7 @@ from loopguard_core.columns import Rising, Times
 
 moments = st.one_of(
     st.none(),
-    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1e300, 1e300, exclude_min=True, exclude_max=True),
     st.floats(1.7e9, 1.9e9),
     st.floats(1.8e9, 1.8e9 + 3_600),
 )
@@ -27,6 +27,14 @@ def test_moments_to_the_microsecond(given: list[float | None]) -> None:
     assert len(times) == len(given)
     for row, ts in enumerate(given):
         assert times[row] == (None if ts is None else pytest.approx(ts, abs=1e-6, rel=1e-15))
+
+
+@given(st.one_of(st.floats(1e300), st.floats(max_value=-1e300), st.just(float("nan"))))
+def test_a_time_that_no_clock_tells_is_none(ts: float) -> None:
+    times = Times()
+    for each in (1.8e9, ts, 1.8e9 + 1):
+        times.append(each)
+    assert [times[row] for row in range(3)] == [1.8e9, None, 1.8e9 + 1]
 
 
 @given(st.lists(st.one_of(st.integers(0, 3), st.integers(0, 100_000)), max_size=200))

@@ -11,12 +11,15 @@ from array import array
 #: Rows of a block, as a power of two.
 _BLOCK = 6
 _UNKNOWN = float("nan")
-#: No distance of two moments below it is infinite.
+#: No clock tells such a moment; and no distance of two below it is infinite.
 _NEVER = 1e300
 
 
 class Times:
-    """Moments in seconds since the epoch, or None, to the microsecond: four bytes each."""
+    """Moments in seconds since the epoch, or None, to the microsecond: four bytes each.
+
+    What no clock tells is None too.
+    """
 
     #: Instead of a distance: the moment is unknown, or kept apart.
     _APART = 0xFFFFFFFF
