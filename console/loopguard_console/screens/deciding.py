@@ -9,11 +9,13 @@ from textual import events, work
 from textual.screen import Screen
 
 from loopguard_console.arming import Arming
+from loopguard_console.card import Asking
 from loopguard_console.deciding import Permission
 from loopguard_console.punctual import Punctual
 from loopguard_console.render import safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.modify import Modify
+from loopguard_console.widgets.inbox import left_of
 from loopguard_core.escape import DecisionError
 from loopguard_core.store.contract import Request, StoreError
 
@@ -78,15 +80,24 @@ class DecidingScreen(Punctual, Screen[None]):
 
     # -- arming ------------------------------------------------------------------------------------
 
-    def look(self) -> bool:
-        """Tell the arming what is on the screen; True where deciding keys count."""
+    def look(self) -> Asking | None:
+        """Tell the arming what is on the screen; the selected request as the card shows it."""
         request = self.selected()
         now = time.monotonic()
         self.arming.see(f"{request.request} {request.seen}" if request else "", now)
         wait = self.arming.wait(now)
         if wait > 0:
             self.set_timer(wait + 0.02, self.redraw)
-        return self.arming.armed(now)
+        if request is None:
+            return None
+        app = self.console_app
+        return Asking(
+            request,
+            left_of(request, app.desk.now),
+            self.arming.armed(now),
+            app.decider is not None,
+            app.chosen_keys,
+        )
 
     def on_key(self, event: events.Key) -> None:
         """Any key pressed before the request has been seen for a moment starts that moment again."""

@@ -9,10 +9,10 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
 from loopguard_console.actions import bindings
-from loopguard_console.card import Asking, request_card
+from loopguard_console.card import request_card
 from loopguard_console.idle import Standing, on_inbox
 from loopguard_console.screens.deciding import DecidingScreen
-from loopguard_console.widgets.inbox import InboxList, left_of
+from loopguard_console.widgets.inbox import InboxList
 from loopguard_console.widgets.keys import KeyBar
 from loopguard_console.widgets.pane import Pane
 from loopguard_console.widgets.status import StatusBar
@@ -70,18 +70,7 @@ class InboxScreen(DecidingScreen):
         title = f"INBOX  {requests.count()} waiting" + (f" · {many} marked" if many else "")
         self.query_one("#requests-title", Pane).put(title)
         request = self.selected()
-        armed = self.look()
-        asking = (
-            None
-            if request is None
-            else Asking(
-                request,
-                left_of(request, app.desk.now),
-                armed,
-                app.decider is not None,
-                app.chosen_keys,
-            )
-        )
+        asking = self.look()
         size = self.query_one("#request").scrollable_content_region
         width = max(20, size.width - 1)
         self.query_one("#card", Pane).put(

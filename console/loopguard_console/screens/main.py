@@ -13,7 +13,6 @@ from textual.timer import Timer
 
 from loopguard_console.actions import bindings
 from loopguard_console.arranging import RECORDED
-from loopguard_console.card import Asking
 from loopguard_console.idle import Standing, on_main
 from loopguard_console.render import cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
@@ -24,7 +23,7 @@ from loopguard_console.screens.searching import Searching
 from loopguard_console.screens.sizing import Sizing
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
-from loopguard_console.widgets.inbox import InboxList, left_of
+from loopguard_console.widgets.inbox import InboxList
 from loopguard_console.widgets.inspector import Inspector
 from loopguard_console.widgets.keys import KeyBar
 from loopguard_console.widgets.pane import Pane
@@ -204,19 +203,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
             return
         view, app = self.view, self.console_app
         self._title(view)
-        request = self.selected()
-        armed = self.look()
-        asking = (
-            None
-            if request is None
-            else Asking(
-                request,
-                left_of(request, app.desk.now),
-                armed,
-                app.decider is not None,
-                app.chosen_keys,
-            )
-        )
+        asking = self.look()
         window, inspector = self.query_one(WindowPane), self.query_one(Inspector)
         moment = None if view is None else view.moment
         told = (view, moment, asking, window.size, inspector.size)
