@@ -283,8 +283,9 @@ FOR EACH ROW EXECUTE FUNCTION loopguard.check_counter();
 
 # A counter in a row is held until its transaction ends, so that all who ask at once stand in line for it; a
 # sequence is not. A name that was given elsewhere is passed by for good; where two who bring such names are
-# so close that a number is drawn twice, the keys of ``request`` let only one have it. The request is opened by
-# the statement that writes its event, so it is looked at as one that is changed.
+# so close that a number is drawn twice, the keys of ``request`` let only one have it. Numbers are passed by for those
+# alone who may decide, since an agent could use them up. The request is opened by the statement that writes its event,
+# so it is looked at as one that is changed.
 _UNHURRIED = f"""
 CREATE SEQUENCE loopguard.request_n;
 SELECT setval('loopguard.request_n', greatest(n, 1), n > 0) FROM loopguard.counter;
@@ -296,8 +297,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body
 DECLARE
   drawn bigint := nextval('loopguard.request_n');
 BEGIN
-  IF drawn < given AND given < {10**10} THEN
-    PERFORM pg_advisory_xact_lock({0x4C704764}, 1);
+  IF drawn < given AND given < {10**10}
+    AND has_column_privilege(session_user, 'loopguard.request', 'granted', 'UPDATE') THEN
+    LOCK TABLE loopguard.meta IN SHARE ROW EXCLUSIVE MODE; -- an advisory lock could be anybody's
     IF (SELECT last_value FROM loopguard.request_n) < given THEN
       RETURN setval('loopguard.request_n', given);
     END IF;
@@ -312,8 +314,7 @@ EXECUTE FUNCTION loopguard.check_request();
 """
 
 # A row may say anything, as far as the server is concerned: what is no JSON, or no number, shows nothing, and
-# keeps nobody from the other rows. Numbers of requests are passed by for those alone who may decide, since an
-# agent could use them up. And what one login says of a host is no other login's to change.
+# keeps nobody from the other rows. And what one login says of a host is no other login's to change.
 _CALM = f"""
 CREATE OR REPLACE FUNCTION loopguard.field(document text, VARIADIC path text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
@@ -343,22 +344,6 @@ $body$;
 
 {_view_of_calls("loopguard.whole({0})", "loopguard.number({0})", "CREATE OR REPLACE")}
 {_view_of_sessions(", loopguard.field(b.data, 'user') AS run_by", "CREATE OR REPLACE")}
-
-CREATE OR REPLACE FUNCTION loopguard.next_request(given bigint) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
-DECLARE
-  drawn bigint := nextval('loopguard.request_n');
-BEGIN
-  IF drawn < given AND given < {10**10}
-    AND has_column_privilege(session_user, 'loopguard.request', 'granted', 'UPDATE') THEN
-    LOCK TABLE loopguard.meta IN SHARE ROW EXCLUSIVE MODE; -- an advisory lock could be anybody's
-    IF (SELECT last_value FROM loopguard.request_n) < given THEN
-      RETURN setval('loopguard.request_n', given);
-    END IF;
-    drawn := nextval('loopguard.request_n');
-  END IF;
-  RETURN drawn;
-END $body$;
 
 DELETE FROM loopguard.machine;
 ALTER TABLE loopguard.machine ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT current_user,
