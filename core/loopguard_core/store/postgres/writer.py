@@ -79,16 +79,21 @@ class Writer:
                 sleep(random() * _PAUSE)
 
     def _append(self, session: str, expect: int | None, event: Event, row: Row) -> int:
+        tail = self._after(session, expect)
+        if not self.put(tail, event, row):
+            self._refused(session, expect, event.type, row)
+        self.keep(tail)
+        return tail.seq
+
+    def _after(self, session: str, expect: int | None) -> Tail:
+        """The tail to write after, as this process left it or as it stands in the store. Raises ``Stale``."""
         tail = self._own(session)
         if tail is None or (expect is not None and expect != tail.seq):
             tail = find_or_make(self._link, session)
             if expect is not None and expect != tail.seq:
                 self.keep(tail)
                 raise Stale
-        if not self.put(tail, event, row):
-            self._refused(session, expect, event.type, row)
-        self.keep(tail)
-        return tail.seq
+        return tail
 
     def put(self, tail: Tail, event: Event, row: Row) -> bool:
         """Insert the row after *tail*, which moves on to it. False where nothing was written."""
@@ -108,10 +113,7 @@ class Writer:
         except Lost:
             if self._link.in_transaction:
                 raise
-            written = self._found(tail, columns) is not None
-            if not written:
-                self._doubt = (tail, columns)
-                raise Collision from None
+            written = bool(self._looked_for(tail, columns))
         if written and row.digest is not None:
             tail.keep(row.digest)
         return written
@@ -129,6 +131,14 @@ class Writer:
         if not found or tuple(v for at, v in enumerate(found[0]) if at != _REQUEST) != ours:
             return None
         return found[0] if found[0][_REQUEST] == columns[6] or columns[6] is None else None
+
+    def _looked_for(self, tail: Tail, columns: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same; where it does not stand there it may still come, which is ``Collision``."""
+        found = self._found(tail, columns)
+        if found is None:
+            self._doubt = (tail, columns)
+            raise Collision from None
+        return found
 
     def _arrived(self, row: Row) -> int:
         """The number of a row that was given up as lost and has come through all the same; 0 without one."""
@@ -154,12 +164,9 @@ class Writer:
 
     def _append_once(self, session: str, expect: int | None, event: Event, row: Row) -> int:
         """In one statement what an agent and a person do all day; what is rarer, step by step."""
-        tail = self._own(session)
-        if tail is None or expect is None or expect != tail.seq:
-            tail = find_or_make(self._link, session)
-            if expect is not None and expect != tail.seq:
-                self.keep(tail)
-                raise Stale
+        if expect is None:
+            self.forget(session)  # an agent has written since a person looked
+        tail = self._after(session, expect)
         new = event.type == "request_opened"
         if not (tail.seq and new is (row.request is None) and self._enter(tail, event, row)):
             tail = self._in_steps(session, expect, event, row)
@@ -184,11 +191,7 @@ class Writer:
         except Clash:
             raise Collision from None
         except Lost:
-            found = self._found(tail, columns)
-            if found is None:
-                self._doubt = (tail, columns)
-                raise Collision from None
-            written = [(found[_REQUEST],)]
+            written = [(self._looked_for(tail, columns)[_REQUEST],)]
         if written:
             row.request = written[0][0]
             if row.digest is not None:
