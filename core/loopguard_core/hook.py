@@ -19,8 +19,9 @@ from loopguard_core import pinning
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError
 from loopguard_core.doors import Doors
-from loopguard_core.events import dump, load
+from loopguard_core.events import dump
 from loopguard_core.foreign import told
+from loopguard_core.hook_input import HookInput
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
@@ -45,7 +46,6 @@ AGENTS = {
 
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice"))
 _OPTIONS = ("--agent", "--limit", "--event", "--store")
-_LARGEST = 64_000_000
 
 
 class UsageError(Exception):
@@ -60,9 +60,14 @@ class Hook:
     """One run of the hook. Times in seconds; ``began`` on the monotonic clock."""
 
     def __init__(
-        self, adapter: Adapter, options: Mapping[str, str], environ: Mapping[str, str]
+        self,
+        adapter: Adapter,
+        options: Mapping[str, str],
+        environ: Mapping[str, str],
+        heard: HookInput,
     ) -> None:
         self.adapter = adapter
+        self.input = heard
         self.environ = environ
         self.event = options.get("--event", "")
         self.store = options.get("--store", "")
@@ -70,6 +75,7 @@ class Hook:
         self.margin = min(5.0, self.limit / 10)
         self.began = time.monotonic()
         self.closed = False
+        self.data: dict[str, Any] | None = None
         self.heard: Heard | None = None
         self.said: list[str] = []
 
@@ -78,36 +84,28 @@ class Hook:
         self.said.append(line)
         to_stderr(line)
 
-    def run(self, raw: bytes) -> dict[str, Any] | None:
-        """The answer to the event in *raw*. Whatever goes wrong is said and answered as configured."""
+    def run(self) -> dict[str, Any] | None:
+        """The answer to the event in the input. Whatever goes wrong is said and answered as configured."""
         try:
-            return self._run(raw)
+            return self._run()
         except OutOfTime:
-            return self._failed(f"no answer within {self.limit:g} seconds")
+            what = "no answer" if self.heard is not None else "the hook's input did not come"
+            return self._failed(f"{what} within {self.limit:g} seconds")
         except (host.HostError, ConfigError, StoreError) as error:
             return self._failed(str(error))
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._failed(f"internal error: {told(error)}")
 
-    def _run(self, raw: bytes) -> dict[str, Any] | None:
+    def _run(self) -> dict[str, Any] | None:
         try:
-            data = load(raw)
+            data = self.data = self.input.read()
         except ValueError as error:
-            raise host.HostError(f"the hook's input is not JSON: {error}") from None
-        if not isinstance(data, dict):
-            raise host.HostError("the hook's input is not a JSON object")
+            raise host.HostError(f"the hook's input is not a JSON object: {error}") from None
         heard = self.heard = self.adapter.hear(data, self.event)
         if heard.kind == host.NOTHING:
             return None
-        environ = self.environ
-        fresh = heard.kind == host.START and not _inside(environ)
-        pin = None if fresh else pinning.find((heard.session, heard.parent), environ)
-        pin = pinning.of_store(pin, environ, self.store)
-        known = pin is not None
-        if pin is None:
-            folder = self.adapter.folder(heard, environ)
-            folder = folder if os.path.isdir(folder) else ""
-            pin = pinning.new(heard.session, folder, environ, self.store)
+        fresh = heard.kind == host.START and not _inside(self.environ)
+        pin, known = self._settings(heard, fresh)
         config = pin.config
         self.closed = config.on_store_failure == "deny"
         doors = Doors(config, self.store)
@@ -119,6 +117,17 @@ class Hook:
         finally:
             if store is not None:
                 store.leave()
+
+    def _settings(self, heard: Heard, fresh: bool) -> tuple[Pin, bool]:
+        """What holds in the session, and whether it was kept for it. Raises ``ConfigError``."""
+        environ = self.environ
+        pin = None if fresh else pinning.find((heard.session, heard.parent), environ)
+        pin = pinning.of_store(pin, environ, self.store)
+        if pin is not None:
+            return pin, True
+        folder = self.adapter.folder(heard, environ)
+        folder = folder if os.path.isdir(folder) else ""
+        return pinning.new(heard.session, folder, environ, self.store), False
 
     def _opened(self, doors: Doors) -> Store | None:
         """The store; None for a server that is away, without which the session goes on."""
@@ -214,16 +223,30 @@ class Hook:
     def _failed(self, why: str) -> dict[str, Any] | None:
         """The guard could not judge: the call runs, or is refused, as configured."""
         heard = self.heard
-        asked = heard is not None and heard.kind == host.BEFORE
+        if heard is None:
+            heard = self._supposed()
+        asked = heard.kind == host.BEFORE
         does = "the call is refused" if asked and self.closed else "the call runs unguarded"
-        if why:
-            to_stderr(f"{why}; {does}" if asked else why)
-        if heard is None or not asked or not self.closed:
+        to_stderr(f"{why}; {does}" if asked else why)
+        if not (asked and self.closed):
             return None
         text = (
             "[loopguard] This call was not run: the loop guard could not judge it. Tell the user."
         )
         return self.adapter.before(heard, host.Answer(False, text))
+
+    def _supposed(self) -> Heard:
+        """The event of an input that is not whole, by what there is of it, and the settings for it.
+
+        Where not even its kind is known it may be a call, which is not to slip through then.
+        """
+        members = self.input.members() if self.data is None else self.data
+        heard = self.adapter.guess(members, self.event)
+        try:
+            self.closed = self._settings(heard, False)[0].config.on_store_failure == "deny"
+        except ConfigError:
+            pass  # as without settings
+        return heard
 
 
 def _inside(environ: Mapping[str, str]) -> bool:
@@ -289,14 +312,14 @@ def main(argv: list[str] | None = None) -> None:
     """Answer one hook event and exit."""
     try:
         options = parse(sys.argv[1:] if argv is None else argv)
-        hook = Hook(adapter(options["--agent"]), options, os.environ)
+        hook = Hook(adapter(options["--agent"]), options, os.environ, HookInput(0))
     except UsageError as error:
         to_stderr(f"loopguard-hook: {error}")
         sys.exit(1)
     answer: dict[str, Any] | None = None
     try:
         _alarm(hook.limit - hook.margin / 2)
-        answer = hook.run(sys.stdin.buffer.read(_LARGEST))
+        answer = hook.run()
         _alarm(0)
         if answer is not None:
             sys.stdout.write(dump(answer) + "\n")

@@ -72,6 +72,7 @@ class ClaudeCode(Adapter):
 
     name = "claude-code"
     limit = 600.0
+    kinds = _KINDS
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         event = text(data, "hook_event_name") or event

@@ -56,6 +56,7 @@ class Codex(Adapter):
 
     name = "codex"
     limit = 600.0
+    kinds = _KINDS
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         event = text(data, "hook_event_name") or event

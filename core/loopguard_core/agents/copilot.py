@@ -58,6 +58,7 @@ class Copilot(Adapter):
 
     name = "copilot"
     limit = 600.0
+    kinds = _KINDS
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         heard = Heard(_KINDS.get(event, NOTHING), event, need(data, "sessionId"))

@@ -53,6 +53,7 @@ class Gemini(Adapter):
 
     name = "gemini"
     limit = 600.0
+    kinds = _KINDS
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         event = text(data, "hook_event_name") or event

@@ -25,6 +25,10 @@ NATIVE = "native"  # the agent's own guard spoke up
 NOTHING = "nothing"  # nothing that concerns a guard
 
 
+#: What stands for a tool's name, under each of its names, in an input that lacks it.
+_UNKNOWN = {"tool_name": "unknown", "toolName": "unknown"}
+
+
 class HostError(ValueError):
     """The agent's hook input is not what its adapter knows: what is missing."""
 
@@ -123,10 +127,15 @@ class Answer:
 
 
 class Adapter:
-    """One agent's protocol. ``limit``: seconds it waits for a hook when nothing else is configured."""
+    """One agent's protocol.
+
+    ``limit``: seconds it waits for a hook when nothing else is configured. ``kinds``: the host's names of
+    events, with what each is to a guard.
+    """
 
     name = ""
     limit = 60.0
+    kinds: Mapping[str, str] = {}
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         """The hook's input in our words. *event* is the host's name for it where the input has none.
@@ -134,6 +143,17 @@ class Adapter:
         Raises ``HostError`` where the input lacks what it must have.
         """
         raise NotImplementedError
+
+    def guess(self, data: Mapping[str, Any], event: str) -> Heard:
+        """As ``hear``, for *data* of which something is missing. What has no name of an event is a call."""
+        calls = next(name for name, kind in self.kinds.items() if kind == BEFORE)
+        event = text(data, "hook_event_name") or event or calls
+        try:
+            return self.hear({**_UNKNOWN, **data}, event)
+        except HostError:
+            heard = Heard(self.kinds.get(event, NOTHING), event, "")
+            heard.cwd = text(data, "cwd")
+            return heard
 
     def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
         """What to print for a call that is about to run. None prints nothing: the call runs."""

@@ -35,6 +35,7 @@ class OpenCode(Adapter):
 
     name = "opencode"
     limit = 600.0
+    kinds = _KINDS
 
     def hear(self, data: Mapping[str, Any], event: str) -> Heard:
         heard = Heard(_KINDS.get(event, NOTHING), event, need(data, "session"))

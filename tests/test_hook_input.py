@@ -1,0 +1,246 @@
+"""What the hook hears of its agent: a whole object, bit by bit, half of one, nothing, from a pipe that stays open."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks import LAUNCHER, Said
+from loopguard_core.hook_input import HookInput
+from loopguard_core.store.door import open_store
+from processes import environment
+
+DENY = 'on_store_failure = "deny"\n'
+
+
+class OpenPipe:
+    """An agent that never closes the pipe to its hook."""
+
+    def __init__(self, folder: Path, config: str = "", agent: str = "claude-code") -> None:
+        self.folder = folder
+        self.store = folder / "store.db"
+        self.agent = agent
+        (folder / "loopguard.toml").write_text(config, encoding="utf-8")
+
+    def call(self, command: str = "ls", session: str = "s1") -> bytes:
+        """What it says of a call that is about to run."""
+        data = {
+            "session_id": session,
+            "cwd": str(self.folder),
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Bash",
+            "tool_input": {"command": command},
+            "tool_use_id": "toolu_1",
+        }
+        return json.dumps(data).encode()
+
+    def say(self, *pieces: bytes, limit: float = 600, event: str = "") -> Said:
+        """Write *pieces* one after the other; the hook's answer, which comes while the pipe is still open."""
+        argv = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", self.agent]
+        argv += ["--store", str(self.store), "--limit", f"{limit:g}"]
+        hook = subprocess.Popen(
+            [*argv, *(["--event", event] if event else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=environment(HOME=str(self.folder)),
+        )
+        assert hook.stdin and hook.stdout and hook.stderr
+        try:
+            for piece in pieces:
+                hook.stdin.write(piece)
+                hook.stdin.flush()
+            code = hook.wait(timeout=60)
+            out, err = hook.stdout.read(), hook.stderr.read()
+        finally:
+            hook.kill()
+            for pipe in (hook.stdin, hook.stdout, hook.stderr):
+                pipe.close()
+        return Said(subprocess.CompletedProcess(hook.args, code, out, err))
+
+    def calls(self) -> list[Any]:
+        """The arguments of the calls in the log."""
+        store = open_store(str(self.store))
+        try:
+            return [e.data["args"] for e in store.read("s1") if e.type == "call_start"]
+        finally:
+            store.close()
+
+
+@pytest.mark.parametrize("behind", [b"", b"\n", b"\r\n  ", b"\n{}\n", b" and more {"])
+def test_an_object_is_answered_while_the_pipe_stays_open(tmp_path: Path, behind: bytes) -> None:
+    host = OpenPipe(tmp_path)
+    said = host.say(host.call() + behind)
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert host.calls() == [{"command": "ls"}]
+
+
+def test_an_object_in_many_small_pieces_is_answered(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path)
+    whole = host.call('echo "{}\\" [é]')
+    said = host.say(*(bytes([byte]) for byte in whole))
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert host.calls() == [{"command": 'echo "{}\\" [é]'}]
+
+
+def test_an_object_of_two_megabytes_is_answered(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path, config="payload_limit = 4000000\n")
+    command = 'say "}" \\ {' * 180_000
+    said = host.say(host.call(command), b"\n")
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert host.calls() == [{"command": command}]
+
+
+@pytest.mark.parametrize(
+    ("agent", "refusal"),
+    [
+        ("claude-code", '"permissionDecision":"deny"'),
+        ("codex", '"permissionDecision":"deny"'),
+        ("gemini", '"decision":"deny"'),
+        ("copilot", '"permissionDecision":"deny"'),
+        ("opencode", '"deny":'),
+    ],
+)
+@pytest.mark.parametrize("said_before", [b"", b"\n"])
+def test_an_agent_that_says_nothing_is_refused_in_time(
+    tmp_path: Path, agent: str, refusal: str, said_before: bytes
+) -> None:
+    said = OpenPipe(tmp_path, DENY, agent).say(said_before, limit=0.5)
+    assert said.code == 0 and refusal in said.out
+    assert said.err == (
+        "loopguard: the hook's input did not come within 0.5 seconds; the call is refused\n"
+    )
+
+
+def test_an_agent_that_says_nothing_runs_unguarded_where_so_configured(tmp_path: Path) -> None:
+    said = OpenPipe(tmp_path).say(limit=0.5)
+    assert (said.code, said.out) == (0, "")
+    assert said.err == (
+        "loopguard: the hook's input did not come within 0.5 seconds; the call runs unguarded\n"
+    )
+
+
+@pytest.mark.parametrize(("config", "runs"), [("", True), (DENY, False)])
+@pytest.mark.parametrize("length", [1, 40, -30, -1])
+def test_half_an_object_is_answered_in_time_as_configured(
+    tmp_path: Path, config: str, runs: bool, length: int
+) -> None:
+    host = OpenPipe(tmp_path, config)
+    said = host.say(host.call()[:length], limit=0.5)
+    assert said.code == 0 and said.err.count("\n") == 1
+    assert (said.out == "") is runs and bool(said.denied) is not runs
+    assert not host.store.exists()
+
+
+def test_half_an_object_of_a_session_is_answered_as_that_session_began(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    assert host.say(host.call()).out == ""
+    (tmp_path / "loopguard.toml").write_text("")
+    half = host.call()[:-30]
+    assert b"session_id" in half and b"tool_use_id" not in half
+    assert host.say(half, limit=0.5).denied
+
+
+def test_half_of_another_event_is_no_call(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    half = b'{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_re'
+    said = host.say(half, limit=0.5)
+    assert (said.code, said.out) == (0, "") and "did not come" in said.err
+    assert OpenPipe(tmp_path, DENY, "copilot").say(limit=0.5, event="postToolUse").out == ""
+
+
+@pytest.mark.parametrize("raw", [b"hello", b"[1, 2", b" 12", b"}", b'{"a": }', b"{'a': 1}"])
+def test_what_can_be_no_object_is_not_waited_for(tmp_path: Path, raw: bytes) -> None:
+    said = OpenPipe(tmp_path, DENY).say(raw)
+    assert said.code == 0 and said.denied
+    assert "not a JSON object" in said.err and said.err.count("\n") == 1
+
+
+def test_an_input_that_ends_early_is_refused_where_so_configured(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    argv = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", "claude-code"]
+    for raw in (b"", host.call()[:60], b'{"hook_event_name": "PreToolUse"}'):
+        done = subprocess.run(
+            [*argv, "--store", str(host.store)],
+            input=raw,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment(HOME=str(tmp_path)),
+            check=True,
+            timeout=60,
+        )
+        assert Said(done).denied
+
+
+def heard(pieces: list[bytes], *, end: bool) -> Any:
+    """What is heard of *pieces* in a pipe; where *end*, it is closed behind them."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        for piece in pieces:
+            os.write(writing, piece)
+        if end:
+            os.close(writing)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        return HookInput(reading).read()
+    finally:
+        writer.join()
+        os.close(reading)
+        if not end:
+            os.close(writing)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet='ab"\\{}[]:, é\n', max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(alphabet='a"\\{}', max_size=3), VALUES, max_size=4),
+    st.sampled_from([b"", b"\n", b" x", b"{}"]),
+    st.lists(st.integers(1, 200), max_size=6, unique=True),
+    st.booleans(),
+    st.sampled_from([b"", b"\xef\xbb\xbf", b" \n"]),
+)
+def test_any_object_is_heard_however_it_is_cut(
+    value: dict[str, Any], behind: bytes, cuts: list[int], readable: bool, before: bytes
+) -> None:
+    whole = before + json.dumps(value, ensure_ascii=not readable).encode() + behind
+    ends = [0, *(cut for cut in sorted(cuts) if len(before) < cut < len(whole)), len(whole)]
+    pieces = [whole[a:b] for a, b in pairwise(ends)]
+    assert heard(pieces, end=False) == value
+
+
+@given(st.dictionaries(st.text(max_size=3), VALUES, min_size=1, max_size=4), st.data())
+def test_of_half_an_object_the_whole_members_are_known(
+    value: dict[str, Any], data: st.DataObject
+) -> None:
+    whole = json.dumps(value).encode()
+    half = whole[: data.draw(st.integers(1, len(whole) - 1))]
+    reading, writing = os.pipe()
+    os.write(writing, half)
+    os.close(writing)
+    source = HookInput(reading)
+    with pytest.raises(ValueError, match="ended before"):
+        source.read()
+    os.close(reading)
+    known = source.members()
+    assert [*known.items()] == [*value.items()][: len(known)]
+    assert json.dumps(value).startswith(json.dumps(known)[:-1])
+    assert len(known) >= len(value) - 1 or len(half) < len(whole) - 1
