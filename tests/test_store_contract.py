@@ -65,7 +65,8 @@ def _event(step: tuple[str, str, int, str, int]) -> Event:
         data |= {"request": f"R{n}"} if expect % 2 else {}
     else:
         data["request"] = f"R{n}"
-    data |= {"resolution": "approved", "scope": "tool", "count": n, "args": [n], "text": "x" * n}
+    scope = ("tool", "turn", "session", "")[n]
+    data |= {"resolution": "approved", "scope": scope, "count": n, "args": [n], "text": "x" * n}
     return Event(kind, session, ts=float(n), data={**data, "verdict": verdict})
 
 
@@ -358,3 +359,59 @@ def test_a_time_that_no_calendar_has_harms_nobody(store: Store, ts: float) -> No
     times = [event.ts for event in store.read("s")]
     assert times == ([None, None] if ts != ts else [ts, ts])
     assert {session.session for session in store.sessions()} == {"s", "other"}
+
+
+def halted(store: Store) -> tuple[str, str, int, float | None]:
+    known = store.session("s")
+    assert known is not None
+    listed = {s.session: s for s in store.sessions()}["s"]
+    assert [getattr(known, n) == getattr(listed, n) for n in known.__slots__] == [True] * len(
+        known.__slots__
+    )
+    return known.halted, known.halted_by, known.halted_seq, known.halted_ts
+
+
+def said(store: Store, type: str, by: str = "ada@desk", **data: object) -> int:
+    return store.append(Event(type, "s", ts=7.0, data={**data, "by": by}))
+
+
+NOT_HALTED = ("", "", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("scope", "word", "holds"),
+    [
+        ("turn", ("user_message", ""), False),
+        ("turn", ("resume", ""), False),
+        ("turn", ("reset", "session"), False),
+        ("turn", ("reset", ""), False),
+        ("turn", ("reset", "tool"), True),
+        ("turn", ("turn_start", ""), True),
+        ("turn", ("session_start", ""), True),
+        ("turn", ("session_end", ""), True),
+        ("session", ("user_message", ""), True),
+        ("session", ("reset", "session"), True),
+        ("session", ("resume", ""), False),
+    ],
+)
+def test_a_session_says_that_a_human_halted_it_for_as_long_as_that_holds(
+    store: Store, scope: str, word: tuple[str, str], holds: bool
+) -> None:
+    store.append(start("c1"))
+    assert halted(store) == NOT_HALTED
+    seq = said(store, "halt", scope=scope)
+    store.append(start("c2"))
+    held = (scope, "ada@desk", seq, 7.0)
+    assert halted(store) == held
+    said(store, word[0], **({"scope": word[1]} if word[1] else {}))
+    assert halted(store) == (held if holds else NOT_HALTED)
+
+
+def test_a_halt_of_the_turn_does_not_shorten_that_of_the_session(store: Store) -> None:
+    seq = said(store, "halt", scope="session")
+    said(store, "halt", by="bob@desk", scope="turn")
+    assert halted(store) == ("session", "ada@desk", seq, 7.0)
+    said(store, "user_message", text="go on")
+    assert halted(store)[0] == "session"
+    said(store, "resume")
+    assert halted(store) == NOT_HALTED

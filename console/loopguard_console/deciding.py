@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from loopguard_console.render import already_halted
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import ConfigError
@@ -72,6 +73,8 @@ class Decider:
     def halt(self, session: str, scope: str, children: bool, note: str = "") -> str:
         """Stop the turn or the session."""
         done = escape.halt(self._store, session=session, scope=scope, children=children, note=note)
+        if done.already and not done.sessions:
+            return f"{already_halted(done.already[0])}: nothing was changed; u resumes"
         more = len(done.sessions) - 1
         limit = limit_of(self._store, session)
         said = f"halted the {scope}" + (f" and {more} below" if more else "") + "; u resumes"

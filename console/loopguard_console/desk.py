@@ -137,6 +137,8 @@ class Desk:
         times = recording.times(len(recording) - 1, 1)
         session.last_ts = times[-1] if times else session.first_ts
         session.calls, session.worst = len(recording), int(recording.worst)
+        halt = recording.guard.controls.halt
+        session.halted = halt.scope if halt is not None else ""
         self._rolled = self._tree = None
 
     # -- looking -----------------------------------------------------------------------------------
@@ -180,7 +182,8 @@ class Desk:
         if not self.filter:
             return True
         state = self.state.get(session.session, "")
-        fields = (session.session, session.name, session.agent, session.cwd, state)
+        halted = "halted" if session.halted else ""
+        fields = (session.session, session.name, session.agent, session.cwd, state, halted)
         text = " ".join((*fields, self.named(session.session))).lower()
         return all(word in text for word in self.filter.lower().split())
 

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from loopguard_core.store.contract import Session
+
 ELLIPSIS = "…"
 
 #: The letter that stands for a tier wherever colour alone would.
@@ -211,6 +213,20 @@ def size(count: int) -> str:
 def counted(number: int, noun: str) -> str:
     """How many of a thing: ``1 session``, ``3 sessions``."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def halted_words(session: Session) -> str:
+    """What a human halted in *session* and still stands, in words; empty where nothing does."""
+    if not session.halted:
+        return ""
+    by = f" by {safe(session.halted_by, 60)}" if session.halted_by else ""
+    at = f" at {clock(session.halted_ts)}" if session.halted_ts is not None else ""
+    return f"the {session.halted} is halted{by}{at}"
+
+
+def already_halted(session: Session) -> str:
+    """The same, to who would halt it again."""
+    return halted_words(session).replace(" is halted", " is already halted", 1)
 
 
 def signature_label(tool: str, args: object, width: int) -> str:

@@ -150,6 +150,12 @@ class Controls:
                 return grant
         return None
 
+    def stop(self, halt: Halt) -> None:
+        """A halt of the turn does not shorten one of the session, which ends only with ``resume``."""
+        if self.halt is not None and self.halt.scope == "session":
+            halt.scope = "session"
+        self.halt = halt
+
     def add(self, grant: Grant, ts: float | None) -> None:
         """A new grant at *ts*; those used up or expired by then are dropped."""
         self.grants = [

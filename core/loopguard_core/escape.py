@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from loopguard_core.store.contract import Request, Store
+    from loopguard_core.store.contract import Request, Session, Store
 
 __all__ = [
     "AlreadyDecided",
@@ -82,11 +82,13 @@ class Decided:
     """What a decision did. ``late``: its request had ended undecided, so it holds for the next call.
 
     ``covered``: other waiting requests that it settled. ``sessions``: those that it was written to.
-    ``absent``: of those, the ones that no process runs now; it holds when one goes on.
+    ``absent``: of those, the ones that no process runs now; it holds when one goes on. ``already``: sessions
+    in which it held before, so that nothing was written, as they stand.
     """
 
     __slots__ = (
         "absent",
+        "already",
         "breakpoint",
         "covered",
         "grant",
@@ -107,7 +109,9 @@ class Decided:
         late: bool = False,
         covered: Iterable[str] = (),
         absent: Iterable[str] = (),
+        already: Iterable[Session] = (),
     ) -> None:
+        self.already = list(already)
         self.absent = list(absent)
         self.resolution = resolution
         self.sessions = list(sessions)
@@ -320,17 +324,25 @@ def halt(
     note: str = "",
     seen: str = "",
 ) -> Decided:
-    """Stop a session: the ``turn``, or the whole ``session`` until ``resume``; its children too."""
+    """Stop a session: the ``turn``, or the whole ``session`` until ``resume``; its children too.
+
+    What stands halted as much already is left as it is.
+    """
     if scope not in ("turn", "session"):
         raise DecisionError(f"scope is turn or session, not {scope!r}")
     session, _ = _target(store, request, session, "session", "", seen)
-    stopped = [session, *(_children(store, session) if children else ())]
+    meant = [session, *(_children(store, session) if children else ())]
+    already = [known for name in meant if (known := _held(store, name, scope)) is not None]
+    held = {known.session for known in already}
+    stopped = [name for name in meant if name not in held]
     settled: list[str] = []
     for name in stopped:
         seq = write(store, name, "halt", {"scope": scope}, by, note)
         settled += _settle(store, name, seq, lambda _: True, "halted", by, note)
     absent = [name for name in stopped if not runs(store, name)]
-    return Decided("halted", stopped, request=request, covered=settled, absent=absent)
+    return Decided(
+        "halted", stopped, request=request, covered=settled, absent=absent, already=already
+    )
 
 
 def resume(
@@ -340,7 +352,7 @@ def resume(
     session, _ = _target(store, "", session, "session", "", "")
     freed = [session]
     if children:
-        freed += [name for name in _children(store, session) if _halted(store, name)]
+        freed += [name for name in _children(store, session) if _stands_halted(store, name)]
     settled: list[str] = []
     for name in freed:
         seq = write(store, name, "resume", {}, by, note)
@@ -428,10 +440,21 @@ def _children(store: Store, session: str) -> list[str]:
     return found
 
 
-def _halted(store: Store, session: str) -> bool:
+def _stands_halted(store: Store, session: str) -> bool:
+    known = store.session(session)
+    return known is not None and bool(known.halted)
+
+
+def _held(store: Store, session: str, scope: str) -> Session | None:
+    """*session* where a halt of *scope* would change nothing in it: it stands, and nothing is younger."""
+    known = store.session(session)
+    if known is None or known.waiting or known.halted not in (scope, "session"):
+        return None
     standing = store.standing(session, store.last(session))
-    held = [e.type for e in standing if e.type in ("halt", "resume")]
-    return bool(held) and held[-1] == "halt"
+    younger = [
+        e for e in standing if e.seq > known.halted_seq and e.type in ("grant", "breakpoint")
+    ]
+    return None if younger else known
 
 
 # -- requests that an instruction settles --------------------------------------------------------

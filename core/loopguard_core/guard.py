@@ -445,11 +445,13 @@ class Guard:
         self.controls.revoke(event.text("grant"))
 
     def _halt(self, event: Event) -> None:
-        self.controls.halt = Halt(
-            event.seq,
-            scope=event.text("scope") or "turn",
-            by=event.text("by") or "human",
-            note=event.text("note"),
+        self.controls.stop(
+            Halt(
+                event.seq,
+                scope=event.text("scope") or "turn",
+                by=event.text("by") or "human",
+                note=event.text("note"),
+            )
         )
 
     def _resume(self, event: Event) -> None:

@@ -129,7 +129,7 @@ def halt(options: Options, target: str, scope: str, alone: bool, note: str, as_j
             store, request=request, session=session, scope=scope, children=not alone, note=note
         )
         tell(done, as_json)
-        limit = limit_of(store, done.sessions[0])
+        limit = limit_of(store, done.sessions[0]) if done.sessions else ""
         if limit and not as_json:
             remark(safe(limit))
 

@@ -10,6 +10,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.render import already_halted
 from loopguard_console.stores import Options, deciding
 from loopguard_core import escape
 from loopguard_core.escape import Decided, DecisionError
@@ -113,8 +114,13 @@ def tell(done: Decided, as_json: bool) -> None:
                 "sessions": done.sessions,
                 "settled": done.covered,
                 "absent": done.absent,
+                "already": [known.session for known in done.already],
             }
         )
+        return
+    for known in done.already:
+        say(f"{known.name or known.session}: {already_halted(known)}; nothing was changed")
+    if done.already and not done.sessions:
         return
     what = done.request or ", ".join(done.sessions)
     grant = f", grant {done.grant}" if done.grant and not done.late else ""

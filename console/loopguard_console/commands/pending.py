@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from loopguard_console.output import emit, json_option, say, table
-from loopguard_console.render import preview, safe, span
+from loopguard_console.render import halted_words, preview, safe, span
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_core import escape
-from loopguard_core.store.contract import Request, StoreError, whose
+from loopguard_core.store.contract import Request, Session, StoreError, whose
 from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
 
@@ -39,11 +39,13 @@ def pending(options: Options, named: str, as_json: bool) -> None:
         for request in found:
             emit(request_json(request))
         return
-    if not found:
+    if found:
+        heads = ("request", "tier", "session", "of", "call", "why", "time")
+        table(heads, [_cells(r, now) for r in found])
+    else:
         say("Nothing waits for you.")
-        return
-    heads = ("request", "tier", "session", "of", "call", "why", "time")
-    table(heads, [_cells(r, now) for r in found])
+    for halted in _halted(options, session):
+        say(f"{halted.name or halted.session}: {halted_words(halted)}; resume lets it go on")
 
 
 def open_requests(options: Options, session: str = "") -> list[Request]:
@@ -62,6 +64,13 @@ def _look(options: Options) -> list[Request]:
     except StoreError:  # it cannot be written, so nothing in it can be answered late
         with reading(options) as store:
             return [] if store is None else store.requests(pending=True)
+
+
+def _halted(options: Options, session: str) -> list[Session]:
+    """Sessions that run and that a person halted; only *session* where given."""
+    with reading(options) as store:
+        known = [] if store is None else store.sessions()
+    return [s for s in known if s.halted and not s.ended and session in ("", s.session)]
 
 
 def waits(request: Request) -> bool:

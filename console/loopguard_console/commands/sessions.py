@@ -25,7 +25,8 @@ _ORDER = ("live", "quiet", "lost", "ended")
 def sessions(options: Options, everything: bool, as_json: bool) -> None:
     """List agent runs: those that wait for you first, then the most recently active.
 
-    The state of a run is live, quiet (no event for a minute), lost (its process is gone) or ended.
+    The state of a run is live, quiet (no event for a minute), lost (its process is gone) or ended; and
+    whether a person halted its turn or the session, until a message of theirs or resume lets it go on.
     """
     now = time.time()
     host = os.uname().nodename
@@ -59,6 +60,8 @@ def session_json(session: Session, state: str) -> dict[str, Any]:
         "name": session.name or None,
         "agent": session.agent,
         "state": state,
+        "halted": session.halted or None,
+        "halted_by": session.halted_by or None,
         "parent": session.parent or None,
         "cwd": session.cwd,
         "host": session.host,
@@ -78,7 +81,7 @@ def _cells(session: Session, state: str, now: float) -> list[object]:
     return [
         session.name or session.session,
         session.agent,
-        state,
+        f"{state}, {session.halted} halted" if session.halted else state,
         str(session.calls),
         Tier(session.worst).word,
         str(session.waiting or ""),

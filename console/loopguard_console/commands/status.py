@@ -20,7 +20,7 @@ from loopguard_core.verdict import Tier
 @json_option
 @click.pass_obj
 def status(options: Options, as_json: bool) -> None:
-    """Say in one line how many agents run and what waits for you.
+    """Say in one line how many agents run, which of them you halted, and what waits for you.
 
     For a status bar, such as tmux: set -g status-right '#(loopguard-console status)'. The line is empty
     while no agent runs and nothing waits.
@@ -47,6 +47,7 @@ def _state(store: Store | None) -> dict[str, Any]:
         "lost": sum(
             word == "lost" and s.waiting > 0 for s, word in zip(sessions, states, strict=True)
         ),
+        "halted": [s.session for s in running if s.halted],
         "waiting": [r.request for r in waiting],
         "worst": Tier(max((r.tier for r in waiting), default=0)).word,
         "calls": sum(s.calls for s in running),
@@ -63,6 +64,8 @@ def _words(state: dict[str, Any]) -> str:
     if waiting:
         shown = " ".join(waiting[:3]) + (" …" if len(waiting) > 3 else "")
         parts.append(f"{state['worst'].upper()} {len(waiting)} waiting ({shown})")
+    if state["halted"]:
+        parts.append(f"{len(state['halted'])} halted")
     if state["running"]:
         agents, calls = counted(state["running"], "agent"), counted(state["calls"], "call")
         parts.append(f"{agents}, {calls}")

@@ -262,7 +262,10 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
             return
         turn = view.recording.row(view.cursor).turn if view.cursor >= 0 else view.recording.turn
         words = f"CHAIN  {self.console_app.title_of(desk.current)}"
-        if turn:
+        known = desk.session(desk.current)
+        if known is not None and known.halted:
+            words += " · halted"
+        elif turn:
             words += f" · turn {turn}"
         right = ""
         if self.console_app.loading(desk.current):

@@ -74,8 +74,11 @@ class SessionList(VirtualList):
         if waits:
             tail = [Segment(f" {waits} ", self.style("p-ask"))]
         else:
-            words = f" {state}" if state in ("lost", "ended", "quiet") else ""
-            tail = [Segment(words, self.style("p-error" if state == "lost" else "p-dim"))]
+            word = state if state in ("lost", "ended", "quiet") else ""
+            if session.halted and state != "ended":
+                word = "halted"
+            style = "p-error" if word in ("lost", "halted") else "p-dim"
+            tail = [Segment(f" {word}" if word else "", self.style(style))]
         tail.append(Segment(pad(size(session.calls), 5, right=True) + " ", self.style("p-dim")))
         worst = self.desk.worst_of(session.session) if self.desk is not None else session.worst
         tail.append(Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])))

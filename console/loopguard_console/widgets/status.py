@@ -50,6 +50,9 @@ class StatusBar(Pane):
             ("LIVE ", "bold $text-success" if not desk.error else "bold $text-error"),
             (f" {alive} running · {counted(len(desk.sessions), 'session')}", "$dim"),
         ]
+        halted = sum(1 for s in desk.sessions if s.halted and not s.ended)
+        if halted:
+            parts.append((f" · {halted} halted", "$text-error"))
         if waiting:
             parts += [("  ", ""), (f" {waiting} waiting ", "bold reverse $text-error")]
         return parts

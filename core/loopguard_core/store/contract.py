@@ -56,7 +56,11 @@ class Taken(Exception):
 
 
 class Session:
-    """What the store knows of one session without reading its events. Times in seconds since the epoch."""
+    """What the store knows of one session without reading its events. Times in seconds since the epoch.
+
+    ``halted`` is the scope of a human's halt that holds (``turn`` or ``session``), empty where none does;
+    ``halted_by``, ``halted_seq`` and ``halted_ts`` say who gave it, where in the log, and when.
+    """
 
     __slots__ = (
         "agent",
@@ -64,6 +68,10 @@ class Session:
         "cwd",
         "ended",
         "first_ts",
+        "halted",
+        "halted_by",
+        "halted_seq",
+        "halted_ts",
         "host",
         "last_ts",
         "name",
@@ -94,6 +102,10 @@ class Session:
         self.calls = 0
         self.worst = 0
         self.waiting = 0
+        self.halted = ""
+        self.halted_by = ""
+        self.halted_seq = 0
+        self.halted_ts: float | None = None
 
 
 class Request:

@@ -241,6 +241,9 @@ class MemoryStore(Store):
             for request, opened in self._requests.items()
         )
         session.ended = _last(log, ("session_start", "session_end")).type == "session_end"
+        held = _halt(log)
+        if held is not None:
+            records.halted(session, held.seq, held.ts, held.data)
         return records.describe(session, _last(log, ("session_start",)).data)
 
     def _request(self, name: str) -> Request:
@@ -273,6 +276,21 @@ def _copy(event: Event, payloads: bool) -> Event:
 def _last(log: Iterable[Event], types: tuple[str, ...]) -> Event:
     """The last event of *types*; an empty one where there is none."""
     return next((e for e in reversed(list(log)) if e.type in types), Event(""))
+
+
+def _halt(log: list[Event]) -> Event | None:
+    """The human's halt that holds at the end of *log*: that of the session before that of the turn."""
+    of: dict[str, Event] = {}
+    for event in log:
+        if event.type == "halt":
+            of["session" if event.text("scope") == "session" else "turn"] = event
+        elif event.type == "resume":
+            of.clear()
+        elif event.type == "user_message" or (
+            event.type == "reset" and event.text("scope") in ("", "session")
+        ):
+            of.pop("turn", None)
+    return of.get("session") or of.get("turn")
 
 
 def _tier(event: Event) -> int:

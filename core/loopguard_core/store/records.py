@@ -27,13 +27,23 @@ _PIDS = 2**31
 
 def session(row: tuple[Any, ...]) -> Session:
     """A row of an engine's list of sessions: name, number, time, calls, worst, ended, time of the first event,
-    waiting requests, and what its last start says."""
-    name, seq, ts, calls, worst, ended, first, waiting, start = row
+    waiting requests, what its last start says; and of the halt that holds number, time, and what it says."""
+    name, seq, ts, calls, worst, ended, first, waiting, start, *halt = row
     found = Session(name)
     found.seq, found.calls, found.waiting = seq, calls, waiting
     found.worst = min(max(worst, Tier.ALLOW), Tier.HALT)
     found.ended, found.first_ts, found.last_ts = bool(ended), moment(first), moment(ts)
-    return describe(found, said(start))
+    return describe(halted(found, *halt), said(start))
+
+
+def halted(session: Session, seq: int | None, ts: object, halt: str | Data | None) -> Session:
+    """Fill *session* with the human's halt that holds: its number (None for none), time, and what it says."""
+    if seq is not None:
+        words = said(halt) if halt is None or isinstance(halt, str) else halt
+        session.halted = "session" if words.get("scope") == "session" else "turn"
+        session.halted_by, session.halted_seq = _text(words, "by"), seq
+        session.halted_ts = moment(ts)
+    return session
 
 
 def said(text: str | None) -> dict[str, Any]:

@@ -58,6 +58,7 @@ _MARKS = {
     **dict.fromkeys(STANDING, schema.STANDING),
     "session_start": schema.START,
     "user_message": schema.TURN,
+    "reset": schema.RESET,
 }
 
 #: A tier's word -> its number.

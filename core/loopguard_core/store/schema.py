@@ -25,8 +25,8 @@ SHIFT = 40
 MASK = (1 << SHIFT) - 1
 
 #: ``event.mark``: a human's message; a session's start; what else can hold beyond its turn
-#: (``contract.STANDING``); a call whose tier differs from that of the call before.
-TURN, START, STANDING, CHANGE = 1, 2, 3, 4
+#: (``contract.STANDING``); a call whose tier differs from that of the call before; a human's reset.
+TURN, START, STANDING, CHANGE, RESET = 1, 2, 3, 4, 5
 
 #: What holds for a request that waits for a human.
 WAITING = "opened IS NOT NULL AND resolved IS NULL"
@@ -36,6 +36,25 @@ OF_SESSION = f"BETWEEN s.id << {SHIFT} AND (s.id << {SHIFT}) + {MASK}"
 LAST = f"(SELECT max(id) FROM event WHERE id {OF_SESSION})"
 FIRST = f"(SELECT min(id) FROM event WHERE id {OF_SESSION})"
 LAST_START = f"(SELECT max(id) FROM event WHERE sid = s.id AND mark = {START})"
+
+
+def _last_mark(mark: int, more: str) -> str:
+    return (
+        f"coalesce((SELECT max(id) FROM event AS m WHERE sid = s.id AND mark = {mark} {more}), 0)"
+    )
+
+
+def _scope(row: str) -> str:
+    return f"iif(json_valid({row}.data), json_extract({row}.data, '$.scope'), '')"
+
+
+#: A human's halt that holds, NULL for none: of the session until a resume, of the turn also until a human's
+#: message or a reset of the session. That of the session before that of the turn, then the latest.
+HALT = f"""(SELECT h.id FROM event AS h WHERE h.sid = s.id AND h.mark = {STANDING} AND h.type = 'halt'
+  AND h.id > {_last_mark(STANDING, "AND m.type = 'resume'")}
+  AND ({_scope("h")} IS 'session' OR h.id > {_last_mark(TURN, "")}
+    AND h.id > {_last_mark(RESET, f"AND ifnull({_scope('m')}, '') IN ('', 'session')")})
+  ORDER BY {_scope("h")} IS 'session' DESC, h.id DESC LIMIT 1)"""
 
 #: The types of entries that exist once a call, by ``called.ended``.
 _OF_CALL = ("call_start", "call_end")

@@ -67,9 +67,10 @@ FULL = f"{LEAN}, {_PAYLOAD}"
 
 SESSIONS = f"""
 SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
-  (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data
+  (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data, h.seq, h.ts, h.data
 FROM session AS s CROSS JOIN event AS e ON e.id = {schema.LAST}
-LEFT JOIN event AS b ON b.id = {schema.LAST_START}"""
+LEFT JOIN event AS b ON b.id = {schema.LAST_START}
+LEFT JOIN event AS h ON h.id = {schema.HALT}"""
 
 REQUESTS = f"""
 SELECT r.name, s.name, r.opened, r.resolved, r.delivered, c.id, {schema.LAST_START}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.postgres.schema import WAITING
 from loopguard_core.store.rows import REQUEST_COLUMNS
-from loopguard_core.store.schema import CHANGE, STANDING, START, TURN
+from loopguard_core.store.schema import CHANGE, RESET, STANDING, START, TURN
 
 # -- writing ---------------------------------------------------------------------------------------
 
@@ -223,13 +223,31 @@ AND seq {"<" if back else ">"} %s ORDER BY seq {"DESC" if back else ""} LIMIT 1"
     for back in (False, True)
 }
 
+
+def _last_mark(mark: int, more: str = "") -> str:
+    """The number of the last event of the session with this *mark*; 0 for none."""
+    return f"""coalesce((SELECT m.seq FROM loopguard.event AS m WHERE m.session = s.session AND m.born = s.born
+    AND m.mark = {mark} {more} ORDER BY m.seq DESC LIMIT 1), 0)"""
+
+
+_WHOLE_SESSION = "loopguard.field(e.data, 'scope') IS NOT DISTINCT FROM 'session'"
+_RESET_ALL = "AND coalesce(loopguard.field(m.data, 'scope'), '') IN ('', 'session')"
+#: A human's halt that holds, as on SQLite.
+_HALT = f"""LEFT JOIN LATERAL (SELECT e.seq, e.ts, e.data FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.mark = {STANDING} AND e.type = 'halt'
+  AND e.seq > {_last_mark(STANDING, "AND m.type = 'resume'")}
+  AND ({_WHOLE_SESSION} OR e.seq > greatest({_last_mark(TURN)}, {_last_mark(RESET, _RESET_ALL)}))
+  ORDER BY {_WHOLE_SESSION} DESC, e.seq DESC LIMIT 1) AS h ON true"""
+
 SESSIONS = f"""
 SELECT s.session, l.seq, l.ts, l.calls, l.worst, l.ended, f.ts,
-  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}), b.data
+  (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}), b.data,
+  h.seq, h.ts, h.data
 FROM loopguard.session AS s {LATEST}
 LEFT JOIN LATERAL (SELECT e.ts, e.at FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born ORDER BY e.seq LIMIT 1) AS f ON true
 {_START}
+{_HALT}
 WHERE l.seq IS NOT NULL"""
 
 # -- between processes -----------------------------------------------------------------------------
