@@ -135,7 +135,9 @@ def test_a_halt_refuses_every_call_until_it_is_resumed(looper: Looper) -> None:
     first = looper.waiting()
     looper.do("halt", "s1", "--note", "lunch")
     until(lambda: looper.calls()[-1]["cause"] == "halt", "a refused call")
-    assert looper.do("pending").out == "Nothing waits for you.\n"
+    nothing, halted = looper.do("pending").out.splitlines()
+    assert nothing == "Nothing waits for you."
+    assert halted.startswith("s1: the turn is halted by ")
     refused = [c for c in looper.calls() if c["outcome"] == "blocked"]
     assert all("lunch" in c["result"] for c in refused)
     looper.do("resume", "s1")

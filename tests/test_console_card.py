@@ -66,3 +66,71 @@ def test_how_a_request_ended_is_said_in_plain_words(resolution: str, said: str) 
     assert said in shown
     title = shown.splitlines()[0]
     assert title.endswith("no end" if resolution == "orphaned" else "running")
+
+
+SEARCH = {"q": 1}
+
+
+def reset(log: Log, scope: str, key: str = "", **more: str) -> None:
+    log.add("reset", scope=scope, key=key, by="ada@desk", **more)
+
+
+def signature_of(log: Log) -> str:
+    view = view_of(log)
+    return view.recording.row(len(view.recording) - 1).signature
+
+
+def looped(times: int = 3) -> Log:
+    log = Log("s", "fixer")
+    log.add("user_message", text="go")
+    for _ in range(times):
+        log.call("search", SEARCH)
+    return log
+
+
+@pytest.mark.parametrize("scope", ["signature", "tool", "session"])
+@pytest.mark.parametrize("height", [10, 40])
+def test_the_card_says_that_a_person_set_the_count_back(scope: str, height: int) -> None:
+    log = looped()
+    reset(log, scope, {"signature": signature_of(log), "tool": "search"}.get(scope, ""), note="ok")
+    for _ in range(2):
+        log.call("search", SEARCH)
+    shown = " ".join(card(view_of(log), None, 80, height).plain.split())
+    what = {"signature": "search with these arguments", "tool": "search", "session": "everything"}
+    assert "Counted afresh from call 4 on: ada@desk reset the count of" in shown
+    assert f"the count of {what[scope]} at " in shown
+    assert shown.partition("Counted afresh")[2].partition(": ok")[1]
+
+
+def test_a_call_that_waits_says_so_too() -> None:
+    log = looped()
+    reset(log, "session")
+    for _ in range(2):
+        log.call("search", SEARCH)
+    asked = log.ask("R7", log.start("search", SEARCH), "block")
+    assert "Counted afresh from call 4 on" in card(view_of(log), Asking(asked, 9.0, True), 80).plain
+
+
+def test_a_reset_that_explains_nothing_is_not_named() -> None:
+    before = looped()
+    at = len(view_of(before).recording) - 1
+    reset(before, "session")
+    before.call("search", SEARCH)
+    view = view_of(before)
+    view.go(at)  # it came after this call
+    assert "afresh" not in card(view, None, 80).plain
+    for scope, key in (("tool", "read"), ("signature", "search:another")):
+        other = looped()
+        reset(other, scope, key)
+        other.call("search", SEARCH)
+        assert "afresh" not in card(view_of(other), None, 80).plain
+    turned = looped()
+    reset(turned, "session")
+    turned.add("user_message", text="on")  # where counts begin anew by themselves
+    turned.call("search", SEARCH)
+    assert "afresh" not in card(view_of(turned), None, 80).plain
+    long = looped()
+    reset(long, "session")
+    for n in range(25):
+        long.call("read", {"n": n})
+    assert "afresh" not in card(view_of(long), None, 80).plain

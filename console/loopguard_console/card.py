@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from textual.content import Content
 
 from loopguard_console.actions import BY_ID, keys_of
-from loopguard_console.facts import TIER_WORDS, fact, facts, news, next_time, of_limit, only_would
+from loopguard_console.facts import (
+    TIER_WORDS,
+    counted_afresh,
+    fact,
+    facts,
+    news,
+    next_time,
+    of_limit,
+    only_would,
+)
 from loopguard_console.marks import OUTCOMES
 from loopguard_console.payloads import payload, payloads
 from loopguard_console.render import (
@@ -75,6 +84,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
     parts = [
         _title(view, row, width, _state(view, row, asking), low=low),
         _headline(view, row, verdict, width, low=low),
+        Content.assemble((safe(counted_afresh(view, row), 6 * width), "$text-success")),
         _past(view, row) if asking is None else _choices(asking, width, low=low),
         _in_its_time(view, row) if asking is None and not low else Content(""),
         facts(view, row, verdict, width),

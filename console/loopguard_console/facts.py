@@ -7,7 +7,8 @@ import textwrap
 from textual.content import Content
 
 from loopguard_console.costs import spent
-from loopguard_console.render import pretty, safe, signature_label, size, span
+from loopguard_console.marks import reset_words
+from loopguard_console.render import clock, pretty, safe, signature_label, size, span
 from loopguard_console.view import View
 from loopguard_core.calls import Row
 from loopguard_core.events import Event
@@ -86,6 +87,20 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
     lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
     lines += [fact(name, value, room) for name, value in facts if value]
     return Content("\n").join(lines)
+
+
+def counted_afresh(view: View, row: Row) -> str:
+    """That a person set back the count of this call, who and when; empty where that explains nothing here."""
+    at = view.cursor
+    mark = view.recording.reset_before(at)
+    if mark is None or (row.tier is Tier.ALLOW and at - mark.row >= view.recording.window):
+        return ""
+    event = mark.event
+    when = f" at {clock(event.ts)}" if event.ts is not None else ""
+    note = f": {event.text('note')}" if event.text("note") else ""
+    since = "this call" if mark.row == at else f"call {mark.row + 1}"
+    by = event.text("by") or "a human"
+    return f"Counted afresh from {since} on: {by} reset {reset_words(event)}{when}{note}"
 
 
 def _ignored(view: View) -> str:

@@ -34,7 +34,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
         case "revoke":
             return "✗ revoked", event.text("grant"), "p-dim"
         case "reset":
-            return "↺ reset", f"the count of {_named(event)}{note}", "p-ok"
+            return "↺ reset", f"{reset_words(event)} by {by or 'a human'}{note}", "p-ok"
         case "halt":
             return (
                 "■ halted",
@@ -79,6 +79,11 @@ def grant_words(event: Event) -> str:
             {"result": "until the result changes", "turn": "for this turn"}.get(until, until)
         )
     return " ".join(parts)
+
+
+def reset_words(event: Event) -> str:
+    """What a reset set back: ``the count of search with these arguments``."""
+    return f"the count of {_named(event)}"
 
 
 def _named(event: Event) -> str:

@@ -13,15 +13,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
+    from loopguard_core.calls import Mark
+    from loopguard_core.guard import Guard
+
 
 class Repeats:
     """The part of a ``Recording`` that looks back from a call."""
 
+    guard: Guard
     window: int
     keys: array[int]
     tools: list[str]
     outcomes: bytearray
     _turn_rows: array[int]
+    _afresh: list[Mark]
     _key_signature: array[int]
     _odd_signatures: dict[int, int]
     _signatures: list[str]
@@ -33,6 +38,21 @@ class Repeats:
     def _signature_at(self, index: int) -> int:
         odd = self._odd_signatures.get(index)
         return self._key_signature[self.keys[index]] if odd is None else odd
+
+    def reset_before(self, index: int) -> Mark | None:
+        """A human's reset from which on this call is counted; None where none covers it, or a turn began since."""
+        tool = self.tools[self.keys[index]]
+        signature = self._signatures[self._signature_at(index)]
+        about = {"tool": tool, "signature": signature}
+        for at in range(bisect_right(self._afresh, index, key=_row) - 1, -1, -1):
+            mark = self._afresh[at]
+            if mark.event.type == "reset":
+                scope = mark.event.text("scope")
+                if scope not in about or mark.event.text("key") == about[scope]:
+                    return mark
+            elif not self.guard.policy.spans_turns:
+                return None
+        return None
 
     def first_of_streak(self, index: int) -> int:
         """The first of the repeats to which a call belongs, within 10,000 calls: no gap of a window."""
@@ -78,3 +98,7 @@ class Repeats:
                 return at
             at = self.outcomes.find(error, at + 1, index + 1)
         return None
+
+
+def _row(mark: Mark) -> int:
+    return mark.row

@@ -72,6 +72,7 @@ class Recording(Repeats):
         self.turn = 0
         self.tools: list[str] = []
         self.marks: list[Mark] = []
+        self._afresh: list[Mark] = []
         self.requests: dict[str, Asked] = {}
         self.asked_at: dict[int, Asked] = {}
         self.start: Event | None = None
@@ -179,7 +180,10 @@ class Recording(Repeats):
         elif event.type == "gap":
             count = event.data.get("count")
             self.lost += count if isinstance(count, int) else 0
-        self.marks.append(Mark(len(self), event))
+        mark = Mark(len(self), event)
+        self.marks.append(mark)
+        if event.type in ("reset", "user_message"):
+            self._afresh.append(mark)
 
     def _start(self, event: Event) -> None:
         call = str(event.data["call"])
