@@ -18,7 +18,7 @@ from loopguard_console.doctor.store import has_wal_reset_fault
 from loopguard_core.config import Config
 from loopguard_core.policies import registry
 from loopguard_core.store.door import open_store
-from loopguard_core.verdict import Tier
+from loopguard_core.verdict import TIERS
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +204,7 @@ def test_every_policy_fires_whatever_it_promises(name: str, tmp_path: Path) -> N
     with closing(open_store(str(tmp_path / "events.db"))) as store:
         found = tiers(config, store)
     assert not [f for f in found if f.state == "wrong"]
-    fired = {t.word for t in Tier if any(f"{t.word} fires" in f.what for f in found)}
+    fired = {t.word for t in TIERS if any(f"{t.word} fires" in f.what for f in found)}
     assert fired == {
         "progress": {"warn", "block", "halt"},
         "tool-loop-guard": {"halt"},

@@ -12,7 +12,7 @@ from loopguard_core.events import Event, Written
 from loopguard_core.identity import Digester, Payload, canonical
 from loopguard_core.redact import Redactor
 from loopguard_core.store import rows
-from loopguard_core.verdict import Tier, Verdict
+from loopguard_core.verdict import TIERS, Tier, Verdict
 
 PICKED = (
     ("", "plain " * 30, 'a "quoted"\\ line\n\t\x00\x7f', "\ud800", "é\u2028", "x" * 2_500),
@@ -30,7 +30,7 @@ VALUE = st.recursive(
 ARGS = st.dictionaries(TEXT, VALUE, max_size=4) | st.dictionaries(st.integers(), VALUE, max_size=2)
 VERDICT = st.builds(
     Verdict,
-    st.sampled_from(Tier),
+    st.sampled_from(TIERS),
     TEXT,
     TEXT,
     st.integers(0, 9),

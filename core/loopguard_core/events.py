@@ -7,7 +7,7 @@ under the names of ``TYPES``; unknown fields and unknown types survive a round t
 
 from __future__ import annotations
 
-import json
+from loopguard_core.plain_json import dumps, loads, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,16 +160,19 @@ def _key(key: object) -> str:
     if isinstance(key, str):
         return str.__str__(key)
     if key is None or isinstance(key, (bool, int, float)):
-        return str(json.dumps(portable(key)))
+        return dumps(portable(key))
     return str(portable(key))
+
+
+_write = writer(ascii=True, allow_nan=False)
 
 
 def dump(value: object) -> str:
     """*value* as one line of JSON. Never raises: see ``portable``."""
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return _write(value)
     except Exception:  # noqa: BLE001 - a foreign object may raise anything
-        return json.dumps(portable(value), separators=(",", ":"))
+        return dumps(portable(value))
 
 
 def load(text: str | bytes) -> Any:
@@ -178,13 +181,13 @@ def load(text: str | bytes) -> Any:
     Raises ``ValueError`` where it is not JSON or nested too deeply.
     """
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
+        return loads(text)
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
-    except ValueError:  # an integer of more digits than Python parses
-        return json.loads(text, parse_int=_integer)
+    except ValueError as error:
+        if type(error) is not ValueError:  # of the parser, or of what decodes its text
+            raise
+        return loads(text, parse_int=_integer)  # an integer of more digits than Python parses
 
 
 def _integer(digits: str) -> int | str:

@@ -7,7 +7,6 @@ it, and none of their code runs: their attributes are set as they were.
 from __future__ import annotations
 
 from collections import deque
-from enum import IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def freeze(value: Any) -> Any:
     name = f"{kind.__module__}:{kind.__qualname__}"
     if not name.startswith(_PACKAGE):
         raise Unfreezable(name)
-    if isinstance(value, IntEnum):
+    if isinstance(value, int):
         return (..., name, int(value))
     slots = _class(name)[1]
     if slots:
@@ -74,7 +73,7 @@ def _object(name: str, state: Any, items: Any = ()) -> Any:
     if name == "deque":
         return deque([thaw(item) for item in items], state)
     made, slots = _class(name)
-    if issubclass(made, IntEnum):
+    if issubclass(made, int):
         return made(state)
     value = made.__new__(made)
     if slots:

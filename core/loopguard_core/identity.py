@@ -8,11 +8,11 @@ window strip, grants "until the result changes" and the console's colours stand 
 
 from __future__ import annotations
 
-import json
 from marshal import dumps
 from operator import itemgetter
 
 from loopguard_core.hashing import sha256
+from loopguard_core.plain_json import loads, writer
 from loopguard_core.spelling import by_member, member, spell, write
 
 TYPE_CHECKING = False
@@ -33,9 +33,7 @@ _SHORT = 1_024
 #: Characters and bytes that are kept, and what an entry counts for beside them; digests of values that are
 #: known to have come, and new values in a row after which none is expected to come again.
 _HELD, _ENTRY, _ONCE, _TRIES = 8_000_000, 200, 4_096, 16
-_LENIENT = json.JSONEncoder(
-    ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-).encode
+_LENIENT = writer(sort_keys=True, default=str)
 
 
 class Digester:
@@ -282,7 +280,7 @@ class Payload:
         twin.value = self.canonical
         if not isinstance(self.value, str):
             try:
-                twin.value = json.loads(self.canonical)
+                twin.value = loads(self.canonical)
             except (ValueError, RecursionError):
                 pass  # too deep, or a number too long: it stays text
         return twin

@@ -8,21 +8,22 @@ compare equal and cannot be guessed. Names stay readable, values go.
 
 from __future__ import annotations
 
-import json
-import re
-from functools import cache
-
 from loopguard_core.events import dump, load
 from loopguard_core.identity import Digester
+from loopguard_core.patterns import compiled as _shape
+from loopguard_core.patterns import escape
+from loopguard_core.plain_json import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     Span = tuple[int, int]
 
 MARK = "[redacted:"
+_write = writer()
 
 # -- tokens that are known by their beginning; the beginning stays, so that a reader knows what it was
 
@@ -145,15 +146,16 @@ _NO_SECRET = (
 )
 
 
-@cache
-def _shape(pattern: str) -> re.Pattern[str]:
-    """The compiled *pattern*: made when it is first needed, since a hook process lives for one call."""
-    return re.compile(pattern)
+class _Searches(dict[str, object]):
+    """Pattern -> its ``search``, made when it is first needed, since a hook process lives for one call."""
+
+    def __missing__(self, pattern: str) -> object:
+        made = self[pattern] = _shape(pattern).search
+        return made
 
 
-@cache
-def _search(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    return _shape(pattern).search
+_search: Callable[[str], Callable[[str], re.Match[str] | None]]
+_search = _Searches().__getitem__  # type: ignore[assignment]
 
 
 def _all_from(match: re.Match[str]) -> Iterator[re.Match[str]]:
@@ -194,6 +196,8 @@ class Redaction:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
+    import re
+
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -208,7 +212,7 @@ class Redactor:
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
         self._digester = Digester(key)
-        names = (*_NAMES, *((f, re.escape(f)) for f in self.rules.fields))
+        names = (*_NAMES, *((f, escape(f)) for f in self.rules.fields))
         self._names = _gated(names, 0), _gated(names, _LONG)
         self._foreign = not "".join(self.rules.fields).isascii()
 
@@ -276,7 +280,7 @@ class Redactor:
         if after == before:
             return text
         try:
-            clean = json.dumps(after, ensure_ascii=False, separators=(",", ":"))
+            clean = _write(after)
             clean.encode()
         except ValueError:
             return dump(after)
@@ -340,7 +344,7 @@ def _each(text: str, start: int, end: int) -> Iterator[Span]:
     if text.find('"', start, end) >= 0:
         quote = _shape(r'\\*"$').search(text, max(0, start - 40), start)
     if quote is not None:
-        q = re.escape(quote.group())
+        q = escape(quote.group())
         piece = _shape(_TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
         comma = _shape(rf"{q}\s*,\s*{q}")
         while (here := piece.match(text, start, end)) and (

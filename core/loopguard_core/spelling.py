@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from loopguard_core.plain_json import quote, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-_SAMPLE = {"b": [1, 2.5, None, True], "a": "\u00e9\n"}
-
-
-def _encoder() -> Callable[[object], str]:
-    """``write``: a function that writes JSON values as canonical text and raises for others.
-
-    ``JSONEncoder`` sets up its C part again for each value, which costs more than writing small ones.
-    Where that part can be set up once, and writes what it should, it is; it then keeps no list of open
-    containers, so a cycle ends in ``RecursionError``.
-    """
-    slow = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
-    make: Any = getattr(json.encoder, "c_make_encoder", None)
-    quote = getattr(json.encoder, "encode_basestring", None)
-    try:
-        write = make(None, _refuse, quote, None, ":", ",", True, False, True)
-
-        def fast(value: object) -> str:
-            return "".join(write(value, 0))
-
-        return fast if fast(_SAMPLE) == slow(_SAMPLE) else slow
-    except TypeError:  # no C part, or another one
-        return slow
-
-
-def _refuse(value: object) -> object:
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-write = _encoder()
-_quote: Callable[[str], str] = json.encoder.encode_basestring
+write = writer(sort_keys=True)
 
 
 def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
@@ -55,9 +25,9 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
             return write(value), "", None
         kind = type(inner)
         if kind is str:
-            members[name] = f"{_quote(name)}:{_quote(inner)}"
+            members[name] = f"{quote(name)}:{quote(inner)}"
         else:
-            members[name] = f"{_quote(name)}:{write(inner)}"
+            members[name] = f"{quote(name)}:{write(inner)}"
             flat = flat and (kind is int or kind is bool or inner is None)
     names = sorted(members)
     text = f"{{{','.join([members[name] for name in names])}}}"
@@ -69,10 +39,7 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
 
 def member(name: str, value: object) -> str:
     """One member of an object as canonical text. Raises for what JSON lacks."""
-    return f"{_quote(name)}:{_quote(value) if type(value) is str else write(value)}"
-
-
-_STRING = json.JSONEncoder(ensure_ascii=False).encode
+    return f"{quote(name)}:{quote(value) if type(value) is str else write(value)}"
 
 
 class _Text:
@@ -117,7 +84,7 @@ def _opened(item: dict[object, object] | list[object] | tuple[object, ...]) -> l
             pieces += [_Text("," if index else "["), inner]
         return [*(pieces or [_Text("[")]), _Text("]", id(item))]
     except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
-        return [_Text(_STRING(f"<{type(item).__name__}: {type(error).__name__}>"), id(item))]
+        return [_Text(quote(f"<{type(item).__name__}: {type(error).__name__}>"), id(item))]
 
 
 def _key(key: object) -> str:
@@ -125,17 +92,17 @@ def _key(key: object) -> str:
         return _atom(key)
     if key is None or isinstance(key, (bool, int, float)):
         return f'"{_atom(key)}"'
-    return _STRING(_atom(key))
+    return quote(_atom(key))
 
 
 def _atom(item: object) -> str:
     try:
         if isinstance(item, str):
-            return _STRING(item)
+            return quote(item)
         if item is None or isinstance(item, (bool, float)):
-            return json.dumps(item)
+            return write(item)
         if isinstance(item, int):
             return str(item) if item.bit_length() < 14_000 else f"{item:#x}"
-        return _STRING(str(item))
+        return quote(str(item))
     except Exception as error:  # noqa: BLE001 - a foreign str may raise anything
-        return _STRING(f"<{type(item).__name__}: {type(error).__name__}>")
+        return quote(f"<{type(item).__name__}: {type(error).__name__}>")

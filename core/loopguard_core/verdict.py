@@ -5,22 +5,37 @@ These classes are on the agent's hot path: plain slotted classes, no dataclasses
 
 from __future__ import annotations
 
-from enum import IntEnum
-from json.encoder import encode_basestring
+from loopguard_core.plain_json import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, ClassVar
 
 
-class Tier(IntEnum):
-    """How strong a verdict is. Ordered: the strongest wins."""
+class Tier(int):
+    """How strong a verdict is. Ordered: the strongest wins. ``Tier(2)`` is ``Tier.BLOCK``.
 
-    ALLOW = 0
-    WARN = 1
-    BLOCK = 2
-    HALT = 3
+    One object each, as an enumeration has; the module ``enum`` costs a hook process more than judging a call.
+    """
+
+    __slots__ = ()
+
+    ALLOW: ClassVar[Tier]
+    WARN: ClassVar[Tier]
+    BLOCK: ClassVar[Tier]
+    HALT: ClassVar[Tier]
+
+    def __new__(cls, value: int) -> Tier:
+        """The tier with number *value*. Raises ``ValueError`` where there is none."""
+        if value in _NUMBERS:
+            return TIERS[value]
+        raise ValueError(f"{value!r} is not the number of a tier")
+
+    @property
+    def name(self) -> str:
+        """As it stands in code: ``ALLOW`` … ``HALT``."""
+        return _WORDS[self].upper()
 
     @property
     def word(self) -> str:
@@ -35,10 +50,20 @@ class Tier(IntEnum):
         except (KeyError, TypeError):
             raise ValueError(f"no tier is called {word!r}: allow, warn, block or halt") from None
 
+    def __repr__(self) -> str:
+        return f"Tier.{self.name}"
 
-ALLOW, BLOCK = Tier.ALLOW, Tier.BLOCK
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+
 _WORDS = ("allow", "warn", "block", "halt")
-_TIERS = dict(zip(_WORDS, Tier, strict=True))
+_NUMBERS = range(len(_WORDS))
+#: Every tier, the weakest first.
+TIERS = tuple([int.__new__(Tier, number) for number in _NUMBERS])
+Tier.ALLOW, Tier.WARN, Tier.BLOCK, Tier.HALT = TIERS
+ALLOW, BLOCK = Tier.ALLOW, Tier.BLOCK
+_TIERS = dict(zip(_WORDS, TIERS, strict=True))
 
 
 #: Traits of verdicts -> their part of the JSON.
@@ -131,12 +156,12 @@ class Verdict:
         if said is None:
             if len(_TRAITS) > _TRAITS_KEPT:
                 _TRAITS.clear()
-            names = ",".join(map(encode_basestring, self.traits))
+            names = ",".join(map(quote, self.traits))
             said = _TRAITS[self.traits] = f',"traits":[{names}]' if names else ""
-        signature = f',"signature":{encode_basestring(self.signature)}' if self.signature else ""
+        signature = f',"signature":{quote(self.signature)}' if self.signature else ""
         count = f',"count":{self.count}' if self.count else ""
         threshold = f',"threshold":{self.threshold}' if self.threshold else ""
-        policy = encode_basestring(self.policy)
+        policy = quote(self.policy)
         return f'{{"tier":"allow","policy":{policy}{signature}{count}{threshold}{said}}}'
 
     @classmethod

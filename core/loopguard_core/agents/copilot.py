@@ -8,9 +8,6 @@ success here, with its exit code in the text.
 
 from __future__ import annotations
 
-import json
-import re
-
 from loopguard_core.agents.host import (
     AFTER,
     BEFORE,
@@ -24,6 +21,8 @@ from loopguard_core.agents.host import (
     need,
     text,
 )
+from loopguard_core.patterns import lazy
+from loopguard_core.plain_json import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ _KINDS = {
     "sessionEnd": END,
 }
 
-_SHELL = re.compile(r"<shellId: \S+ completed with exit code (-?\d+)>")
+_SHELL = lazy(r"<shellId: \S+ completed with exit code (-?\d+)>")
 
 
 class Copilot(Adapter):
@@ -105,7 +104,7 @@ class Copilot(Adapter):
 def _args(said: object) -> object:
     if isinstance(said, str):  # older versions send the arguments as JSON in a string
         try:
-            return json.loads(said)
+            return loads(said)
         except ValueError:
             return said
     return said

@@ -9,8 +9,6 @@ model before it stops the run; ``BeforeModel`` shows that.
 
 from __future__ import annotations
 
-import re
-
 from loopguard_core.agents.host import (
     AFTER,
     BEFORE,
@@ -26,6 +24,7 @@ from loopguard_core.agents.host import (
     need,
     text,
 )
+from loopguard_core.patterns import MULTILINE, lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ _KINDS = {
 
 _LOOP = "System: Potential loop detected"
 
-_VOLATILE = re.compile(r"^Process Group PGID: \d+\n?", re.MULTILINE)
-_EXIT = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+_VOLATILE = lazy(r"^Process Group PGID: \d+\n?", MULTILINE)
+_EXIT = lazy(r"^Exit Code: (\d+)", MULTILINE)
 
 
 class Gemini(Adapter):

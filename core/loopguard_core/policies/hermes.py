@@ -17,10 +17,9 @@ tables ``warn_after`` and ``hard_stop_after``; ``idempotent_tools``, ``mutating_
 
 from __future__ import annotations
 
-import json
-
 from loopguard_core.identity import Payload, canonical
 from loopguard_core.patterns import lazy
+from loopguard_core.plain_json import value_at
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes_counters import HermesCounters
 from loopguard_core.policies.hermes_options import (
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from loopguard_core.traits import Traits
 
 _EMPTY = "{}"
-_DECODER = json.JSONDecoder()
 _SPACE = lazy(r"[ \t\n\r]*")
 _JSON_STARTS = frozenset('{["-0123456789tfnNI \t\r\n')
 _REMEMBERED = 64
@@ -85,7 +83,7 @@ class HermesScheme(ArgsScheme):
     def _parse(self, tool: str, text: str, result: Payload) -> str:
         try:  # as ``json.loads``, whose error about what follows a number costs as much again
             plain = text.lstrip(" \t\n\r")
-            value, end = _DECODER.raw_decode(plain)
+            value, end = value_at(plain)
         except (ValueError, RecursionError):
             return result.digest
         if end < len(plain) and _SPACE.fullmatch(plain, end) is None:

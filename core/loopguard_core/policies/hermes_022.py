@@ -13,9 +13,8 @@ nothing: it is about platforms on which Hermes Agent itself runs.
 
 from __future__ import annotations
 
-import json
-
 from loopguard_core.identity import Payload, canonical
+from loopguard_core.plain_json import loads
 from loopguard_core.policies import hermes_options
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.policies.hermes import Hermes, HermesScheme
@@ -65,7 +64,7 @@ class Hermes022Scheme(HermesScheme):
         if tool != "execute_code" or not isinstance(result.value, str):
             return key
         try:
-            value = json.loads(result.value)
+            value = loads(result.value)
         except (ValueError, RecursionError):
             return key
         return result.digest_of(canonical(_without_run(value))) if value is not None else key

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-import json
 
 from loopguard_core.events import Event, dump, load
 from loopguard_core.hashing import blake2b
+from loopguard_core.plain_json import NOT_JSON, encoder, scan
+from loopguard_core.plain_json import quote as _quote
 from loopguard_core.store import schema
 from loopguard_core.store.contract import STANDING
 
@@ -65,30 +66,15 @@ _MARKS = {
 TIERS = {"allow": 0, "warn": 1, "block": 2, "halt": 3}
 
 
-def _encoder() -> Callable[[object, int], Iterable[str]]:
-    """The chunks of compact JSON, from an encoder made once: ``json.dumps`` makes a new one a call."""
-    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return lambda value, level: (encoder.encode(value),)
-    chunks: Callable[[object, int], Iterable[str]] = make(
-        None, encoder.default, json.encoder.encode_basestring, None, ":", ",", False, False, False
-    )
-    return chunks
-
-
-_chunks = _encoder()
-_quote: Callable[[str], str] = json.encoder.encode_basestring
+_chunks = encoder(allow_nan=False)
 _join = "".join
-# The parser itself, without the wrappers around it.
-_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 
 
 def from_text(text: str) -> Any:
     """The value of JSON that ``to_json`` wrote."""
     try:
-        return _scan(text, 0)[0]
-    except (ValueError, StopIteration, RecursionError):
+        return scan(text, 0)[0]
+    except (*NOT_JSON, RecursionError):
         return load(text)
 
 
@@ -346,11 +332,11 @@ def unpack_all(session: str, found: Iterable[tuple[Any, ...]]) -> list[Event]:
 
 
 def _unpack(session: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
-    new, scan = Event.__new__, _scan
+    new, read = Event.__new__, scan
     for seq, ts, kind, call, request, tool, rest, *payload in found:
         try:
-            data = {} if rest is None else scan(rest, 0)[0]
-        except (ValueError, StopIteration, RecursionError):
+            data = {} if rest is None else read(rest, 0)[0]
+        except (*NOT_JSON, RecursionError):
             data = _otherwise(rest)
         # What a column could not carry whole stands in the rest, and wins.
         if call is not None and "call" not in data:

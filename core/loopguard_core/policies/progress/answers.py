@@ -6,10 +6,8 @@ count for nothing, since only the way in which it failed matters.
 
 from __future__ import annotations
 
-import json
-import re
-
-from loopguard_core.patterns import lazy
+from loopguard_core.patterns import IGNORECASE, lazy
+from loopguard_core.plain_json import value_at
 from loopguard_core.policies.progress.volatile import without_notices
 
 TYPE_CHECKING = False
@@ -22,7 +20,6 @@ SHORT = 600
 #: An error message of this many lines is more than that.
 _FEW_LINES = 4
 _PARSED = 65_536
-_DECODER = json.JSONDecoder()
 #: A quoted name; a quoted sentence says something.
 _INSIDE = r"[^{0}\n ]{{0,80}}(?: [^{0}\n ]{{0,30}}){{0,3}}"
 _QUOTED = lazy(
@@ -39,43 +36,43 @@ _DATED = frozenset(
 
 _EXIT = lazy(
     r"(?:error:?\s*)?(?:(?:command |process )?(?:failed |exited )?(?:with )?(?:an )?exit(?:ed)?(?: with)?(?: code| status)?:?\s*1\W*)?",
-    re.I,
+    IGNORECASE,
 )
 _ERROR = lazy(
     r"[\W_]{0,4}(?:error|exception|fatal|failure|failed|traceback|[a-z]{2,30}error)\b(?: \(?\w{1,30}\)?){0,3}[\"']?\s?[:=]",
-    re.I,
+    IGNORECASE,
 )
 #: A short answer that says in plain words that nothing was done.
 _CANNOT = lazy(
     r"[\W_]{0,4}(?:sorry,? )?(?:i(?:'m| am| was)? )?(?:(?:could not|couldn't|cannot|can't|unable to|failed to|no such|not allowed)\b"
     r"|(?:invalid|unknown|unsupported|unrecogni[sz]ed|missing) \w+|(?:\w+ ){0,2}(?:rejected|refused|denied|failed)\b(?:[:.!]|\Z))",
-    re.I,
+    IGNORECASE,
 )
 #: A number after such words makes them a count: ``failed: 2, done: 30``. An error may have a status or a list.
-_TALLY = lazy(r"\W{0,3}(?![45]\d\d\b)\d+\b(?! validation)", re.I)
+_TALLY = lazy(r"\W{0,3}(?![45]\d\d\b)\d+\b(?! validation)", IGNORECASE)
 #: An answer that is nothing but the status of a request that failed.
 _STATUS_ALONE = lazy(
     r"\W*(?:(?:https?(?:/\d(?:\.\d)?)?|status(?: code)?)[\s:=]+)?4\d\d[\s:,-]+(?:bad request|unauthorized|forbidden|not found"
     r"|method not allowed|conflict|gone|unprocessable \w+)\W*",
-    re.I,
+    IGNORECASE,
 )
 #: A program that ended badly, in the words and in the JSON of those who run programs.
 _EXITED = lazy(
     r"\W{0,3}(?:the )?(?:process |command |program )?(?:exited with |finished with |returned )?(?:exit|return)?[ _]?(?:code|status)"
     r"\W{1,3}-?[1-9]\d{0,2}\b",
-    re.I,
+    IGNORECASE,
 )
 #: An object that says no.
 _SAYS_NO = lazy(
     r"\"(?:success|succeeded|successful|ok)\"\s*:\s*false|\"is_?error\"\s*:\s*true"
     r"|\"(?:status|state|result|outcome)\"\s*:\s*\"(?:error|fail|failed|failure|rejected|denied|invalid)\""
     r"|\"(?:exit|return)_?(?:code|status)\"\s*:\s*-?[1-9]|\"(?:http_?)?status_?code\"\s*:\s*\"?4\d\d\b",
-    re.I,
+    IGNORECASE,
 )
 _NOTHING = lazy(
     r"[\W_]*(?:none|null|nil|nothing|empty|0|n/?a|not found|nothing found|no output|no content|no data"
     r"|\{\s*\}|\[\s*\]|-+)?[\W_]*",
-    re.I,
+    IGNORECASE,
 )
 _FOUND_NOTHING = lazy(
     r"\b(?:no|0|zero)\s+(?:\w+\s+){0,3}?(?:results?|match(?:es)?|hits?|files?|records?|rows?|documents?|entries|items?"
@@ -85,7 +82,7 @@ _FOUND_NOTHING = lazy(
     r"|\bempty (?:result|list|set|response)\b"
     r"|[\"']?(?:results?|matches|hits|items|documents|data|total|count|num_results|total_count|totalhits)[\"']?\s*[:=]"
     r"\s*(?:\[\s*\]|0\b|\{\s*\}|null|none)",
-    re.I,
+    IGNORECASE,
 )
 
 UNKNOWN_TOOL, INVALID, DENIED, PERMISSION = (
@@ -208,7 +205,7 @@ def words_of(value: Any) -> str:
     """The words of a result; of text that is JSON those of the JSON, with what follows it."""
     if isinstance(value, str) and value[:1] in ("{", "[") and len(value) < _PARSED:
         try:
-            inner, end = _DECODER.raw_decode(value)
+            inner, end = value_at(value)
         except (ValueError, RecursionError):
             return value
         found = text_of(inner)

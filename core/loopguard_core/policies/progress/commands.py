@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from loopguard_core.patterns import lazy
+from loopguard_core.patterns import IGNORECASE, lazy
 from loopguard_core.policies.progress.arguments import path, spellings
 
 TYPE_CHECKING = False
@@ -14,9 +12,9 @@ if TYPE_CHECKING:
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SLEEP = lazy(
     r"(?:^|[;&|\n(]|\bdo\b|\bthen\b)\s*(?:timeout\s+\S+\s+)?sleep\s+(\d+(?:\.\d+)?)([smhd]?)\b",
-    re.I,
+    IGNORECASE,
 )
-_ONLY_SLEEP = lazy(r"\s*sleep\s+\d+(?:\.\d+)?[smhd]?\s*;?\s*", re.I)
+_ONLY_SLEEP = lazy(r"\s*sleep\s+\d+(?:\.\d+)?[smhd]?\s*;?\s*", IGNORECASE)
 _SLEPT_FIELDS = (
     "seconds",
     "duration",

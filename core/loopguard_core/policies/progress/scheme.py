@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
-from loopguard_core.patterns import lazy
+from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier, spellings
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
@@ -109,7 +107,7 @@ _MANY_LINES = 4
 _CHANGES = lazy(
     r"\s*(?:--[^\n]*\n\s*|/\*.{0,400}?\*/\s*)*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|merge\s+into|update\s+\S+\s+set|delete\s+from|mutation\b"
     r"|(?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+)?(?:table|index|view|schema|database|type|trigger|function))",
-    re.I | re.S,
+    IGNORECASE | DOTALL,
 )
 #: What such a statement or a comment before it begins with.
 _CHANGING = frozenset("irmudcat-/")

@@ -7,10 +7,8 @@ which may warn but never stop. Only words that are not plain letters are looked 
 
 from __future__ import annotations
 
-import re
-
 from loopguard_core.identity import EDGE, LONG
-from loopguard_core.patterns import lazy
+from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 
 _DIGITS = frozenset("0123456789")
 _UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -23,7 +21,7 @@ _DATE = lazy(r"\d{4}[-/]\d\d[-/]\d\d(?:$|[t_ ])|\d{1,2}[./]\d{1,2}[./]\d{4}$")
 _NOTICE = lazy(
     r"\n?\[[^\]\n]{0,80}\b(?:loop\w*|guard\w*|repeated|duplicate|no[- ]progress)\b[^\]\n]{0,600}\][^\n]*"
     r"|<(system-reminder|system_warning|hook_context|loop-?guard|notice)>.{0,4000}?</\1>",
-    re.I | re.S,
+    IGNORECASE | DOTALL,
 )
 _FLAT = str.maketrans(
     {**dict.fromkeys("\"'()[]{},;|<>`\\", " "), **{chr(c): chr(c + 32) for c in range(65, 91)}}

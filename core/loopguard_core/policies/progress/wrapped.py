@@ -8,10 +8,8 @@ on that.
 
 from __future__ import annotations
 
-import json
-import re
-
-from loopguard_core.patterns import lazy
+from loopguard_core.patterns import DOTALL, lazy
+from loopguard_core.plain_json import value_at
 from loopguard_core.policies.progress.volatile import read, without_colours
 
 TYPE_CHECKING = False
@@ -30,9 +28,8 @@ _BESIDE = frozenset(
     )
 )
 _WRAPPING = _BESIDE.union(_BODIES, _ERRORS, _EXITS)
-_DECODER = json.JSONDecoder()
 _OWN_WORDS, _OWN_LENGTH = 4, 120
-_TAG = lazy(r"<(\w[\w-]*)>\s*(.*?)\s*</\1>\s*", re.S)
+_TAG = lazy(r"<(\w[\w-]*)>\s*(.*?)\s*</\1>\s*", DOTALL)
 _HEADINGS = ("output", "result", "stdout", "response")
 _HEADING = lazy(r"\w+[ \t]*:[ \t]*\r?\n")
 
@@ -51,7 +48,7 @@ def inner(value: Any, text: str) -> str:
 def _inside_json(value: Any, text: str) -> str:
     if isinstance(value, str):
         try:
-            value, end = _DECODER.raw_decode(value)
+            value, end = value_at(value)
         except (ValueError, RecursionError):
             return text
         if end < len(text.rstrip()):
