@@ -15,7 +15,7 @@ from loopguard_core.patterns import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import Any
 
 
@@ -95,31 +95,37 @@ class Tidier:
         self._matters = _LOOKED_AT if looks else _MATTERS
         self._fold_case = fold_case
 
-    def tidy(self, args: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
+    def tidy(
+        self, args: dict[Any, Any], dropped: Collection[Any] | None = None
+    ) -> tuple[dict[Any, Any], str]:
         """The arguments without cosmetics, and one letter for each kind that was removed.
 
         ``f`` fields, ``j`` JSON spelling, ``p`` paths and addresses, ``s`` white space, case, comments.
+        *dropped*: what ``dropped`` gave for their names, where that is known.
         """
+        if dropped is None:
+            dropped = self.dropped(args)
         kinds: set[str] = set()
-        if self._only or not _WATCHED.isdisjoint(args) or not self._ignored.isdisjoint(args):
-            dropped = self._dropped(args)
-            if dropped:
-                kinds.add("f")
-                args = {k: v for k, v in args.items() if k not in dropped}
+        if dropped:
+            kinds.add("f")
+            args = {k: v for k, v in args.items() if k not in dropped}
         tidied = self._mapping(args, kinds, 0)
         return tidied, "".join(sorted(kinds)) if kinds else ""
 
-    def _dropped(self, args: dict[Any, Any]) -> set[Any]:
-        if self._only and self._only.intersection(args):
-            return {k for k in args if k not in self._only}
-        dropped = set(self._ignored.intersection(args))
-        dropped |= _ABOUT.intersection(args)
-        if len(args) > 1:
+    def dropped(self, names: Collection[Any]) -> Collection[Any]:
+        """Those among the *names* of all arguments that count for nothing."""
+        if self._only and self._only.intersection(names):
+            return {name for name in names if name not in self._only}
+        if _WATCHED.isdisjoint(names) and self._ignored.isdisjoint(names):
+            return ()
+        dropped = set(self._ignored.intersection(names))
+        dropped |= _ABOUT.intersection(names)
+        if len(names) > 1:
             if not self._thinks:
-                dropped |= EXPLAINS.intersection(args)
-            if not self._matters.isdisjoint(args):
-                dropped |= DESCRIBES.intersection(args)
-        return dropped if len(dropped) < len(args) or dropped <= _ABOUT else set()
+                dropped |= EXPLAINS.intersection(names)
+            if not self._matters.isdisjoint(names):
+                dropped |= DESCRIBES.intersection(names)
+        return dropped if len(dropped) < len(names) or dropped <= _ABOUT else ()
 
     def _mapping(self, args: dict[Any, Any], kinds: set[str], depth: int) -> dict[Any, Any]:
         out: dict[Any, Any] | None = None
@@ -127,8 +133,11 @@ class Tidier:
             kind = type(value)
             if kind is str:
                 role = self._roles.get(key)
-                if role is None and (len(value) > _FREE or _plain(value)):
-                    continue
+                if role is None and (
+                    len(value) > _FREE
+                    or (value and value == value.strip() and not value.isdecimal())
+                ):
+                    continue  # free text in which there is nothing to tidy
                 tidied = self._text(role, value, kinds)
             elif kind is int or kind is bool:
                 continue
@@ -149,10 +158,7 @@ class Tidier:
         """The tidied value; the same object where nothing changes, None where it says nothing."""
         kind = type(value)
         if kind is str:
-            role = self._roles.get(key)
-            if role is None and _plain(value):
-                return value
-            return self._text(role, value, kinds)
+            return self._text(self._roles.get(key), value, kinds)
         if kind is float:
             if value.is_integer() and -_WHOLE < value < _WHOLE:
                 kinds.add("j")
@@ -173,30 +179,25 @@ class Tidier:
             return None
         if len(text) > _LONG:
             return value
-        if role is None:
-            if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
-                kinds.add("j")
-                return int(text)
+        if role is QUERY:
+            text = " ".join(text.split())
+            if self._fold_case:
+                text = text.casefold()
         elif role is PATH:
             if _may_be_dotted(text) and _DOTTED.search(text) is not None:
                 text = path(text)
         elif role is COMMAND:
             text = command(text)
-        elif role is QUERY:
-            text = " ".join(text.split())
-            if self._fold_case:
-                text = text.casefold()
+        elif role is None:
+            if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+                kinds.add("j")
+                return int(text)
         else:
             text = address(text)
         if text == value:
             return value
         kinds.add("p" if role is PATH or role is ADDRESS else "s")
         return text
-
-
-def _plain(text: str) -> bool:
-    """True for free text in which there is nothing to tidy."""
-    return bool(text) and not (text.isdecimal() or text[0].isspace() or text[-1].isspace())
 
 
 def _may_be_dotted(text: str) -> bool:

@@ -29,6 +29,8 @@ _SLEPT_FIELDS = (
     "duration_ms",
 )
 
+#: Arguments that may hold a shell command.
+NAMES = ("command", "cmd", "script")
 _LOOKS = frozenset(
     (
         "grep",
@@ -90,7 +92,7 @@ _FAR = 10**12
 
 def command_of(args: dict[Any, Any]) -> str:
     """The shell command among the arguments, or the empty string."""
-    for name in ("command", "cmd", "script"):
+    for name in NAMES:
         value = args.get(name)
         if isinstance(value, str):
             return value

@@ -16,12 +16,13 @@ from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers
 from loopguard_core.policies.progress import limits, news, reasons
 from loopguard_core.policies.progress.answers import DENIED, TIMEOUT, TRANSIENT, UNKNOWN_TOOL
-from loopguard_core.policies.progress.counters import repeated, varied
 from loopguard_core.policies.progress.limits import DRY_BLOCK, DRY_WARN, Limits
+from loopguard_core.policies.progress.news import CLEAR, CLOCK, DRY, NEWS, OUTAGE, REPEAT, WAITED
 from loopguard_core.policies.progress.patience import outage_limit, spent, waits
+from loopguard_core.policies.progress.reasons import traits
 from loopguard_core.policies.progress.scheme import ProgressScheme
 from loopguard_core.policies.progress.state import Agent, Asked
-from loopguard_core.verdict import ALLOW, Count, Tier, Verdict
+from loopguard_core.verdict import ALLOW, Tier, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
     from loopguard_core.identity import Record
     from loopguard_core.policies.options import Options
+    from loopguard_core.verdict import Count
 
     Started = tuple[str, str, str, float | None, float]
 
+_AGAIN = (REPEAT, CLOCK)
+_NOTHING: Record = {}
 _DEFAULTS = (limits.WARN_AT, limits.BLOCK_AT, limits.HALT_AT)
 
 
@@ -77,7 +81,7 @@ class Progress(Policy):
                 if verdict is not None:
                     return verdict
         own = self._limits(call.tool) if self._per_tool else self.limits
-        return Verdict(ALLOW, "progress", signature, count, own.block_at, reasons.traits(record))
+        return Verdict(ALLOW, "progress", signature, count, own.block_at, traits(record))
 
     def start(self, call: Call) -> None:
         record = call.records[self._name]
@@ -90,16 +94,11 @@ class Progress(Policy):
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
-        self._started[call.call] = (
-            call.agent,
-            call.message,
-            asked.signature,
-            call.ts,
-            agent.last_wait,
-        )
-        agent.before, agent.last = agent.last, asked.signature
-        agent.before_noted, agent.noted = agent.noted, "b" in record["f"]
-        if not agent.noted:
+        signature, noted = asked.signature, "b" in record["f"]
+        self._started[call.call] = (call.agent, call.message, signature, call.ts, agent.last_wait)
+        agent.before, agent.last = agent.last, signature
+        agent.before_noted, agent.noted = agent.noted, noted
+        if not noted:
             agent.last_wait = record.get("w", 0.0)
 
     def refuse(self, call: Call) -> None:
@@ -116,39 +115,44 @@ class Progress(Policy):
         started = self._started.pop(call.call, None)
         if started is None:
             return None
-        agent = self._agents.get(started[0])
-        asked = agent.asked.get(started[2]) if agent is not None else None
-        if agent is None or asked is None:
-            return None
+        name, message, signature, since, waited = started
+        try:
+            agent = self._agents[name]
+            asked = agent.asked[signature]
+        except KeyError:
+            return None  # a reset has forgotten it
         asked.open -= 1
-        kind = outcome.kind
-        if kind == "blocked":
-            self._attempted(agent, asked, started[1])
-            return None
-        if kind in ("cancelled", "pending"):
-            return Verdict(ALLOW, self.name, asked.signature)
-        request = call.records[self._name]
-        record = outcome.records.get(self._name, {})
-        if "p" in request["f"] or "z" in request["f"]:
-            agent.last_wait = max(agent.last_wait, spent(started[3], outcome))
+        kind, request = outcome.kind, call.records[self._name]
+        flags, record = request["f"], outcome.records.get(self._name, _NOTHING)
         if kind == "ok":
-            judged = news.answered(agent, asked, request, record)
+            judged = news.answered(agent, asked, flags, request, record)
+        elif kind == "blocked":
+            self._attempted(agent, asked, message)
+            return None
+        elif kind in ("cancelled", "pending"):
+            return Verdict(ALLOW, self.name, signature)
         elif kind == "denied":
             judged = news.denied(agent, asked)
         else:
             judged = news.failed(agent, asked, record)
-        again = judged in (news.REPEAT, news.CLOCK) and asked.failing != DENIED
-        if again and waits(call, request, agent, asked, started[4]):
-            judged = news.WAITED
-        if asked.counted != started[1] and judged != news.WAITED:
-            asked.counted = started[1]
-            asked.answers[asked.last] = asked.answers.get(asked.last, 0) + 1
-        if judged == news.NEWS:
-            self._news(request, agent, asked, started[1])
-        elif judged != news.CLEAR:
-            self._book(request, agent, asked, started[1], judged)
+        if "p" in flags or "z" in flags:
+            agent.last_wait = max(agent.last_wait, spent(since, outcome))
+        if (
+            judged in _AGAIN
+            and asked.failing != DENIED
+            and waits(call, request, agent, asked, waited)
+        ):
+            judged = WAITED
+        if asked.counted != message and judged != WAITED:
+            asked.counted = message
+            answers, last = asked.answers, asked.last
+            answers[last] = answers[last] + 1 if last in answers else 1
+        if judged == NEWS:
+            self._news(flags, agent, asked, message)
+        elif judged != CLEAR:
+            self._book(flags, agent, asked, message, judged)
             return self._after(request, agent, asked, judged)
-        return Verdict(ALLOW, "progress", asked.signature, 1, 0, reasons.traits(request))
+        return Verdict(ALLOW, "progress", signature, 1, 0, traits(request))
 
     def turn(self, reason: str) -> None:
         self.reset()
@@ -171,6 +175,8 @@ class Progress(Policy):
         return {self.name: dict(zip(limits.NAMES, self._limits(tool).options, strict=True))}
 
     def counts(self) -> list[Count]:
+        from loopguard_core.policies.progress.counters import repeated, varied  # not for an agent
+
         found = []
         for agent in self._agents.values():
             for signature in agent.repeated:
@@ -292,17 +298,20 @@ class Progress(Policy):
         if agent is None:
             agent = self._agents[call.agent] = Agent()
         signature = f"{call.tool}:{record['s']}"
-        asked = agent.asked.get(signature)
+        asked, message = agent.asked.get(signature), call.message
         if asked is None:
-            poll = "p" in record["f"]
-            asked = agent.asked[signature] = Asked(signature, call.tool, poll=poll)
-            if call.gap is not None and call.gap >= 0 and not poll:
+            poll, gap = "p" in record["f"], call.gap
+            asked = agent.asked[signature] = Asked(signature, call.tool, message, poll)
+            if gap is not None and gap >= 0 and not poll:
                 count, total = agent.gaps
-                agent.gaps = (count + 1, total + call.gap)
-        if agent.message != call.message:
-            agent.enter(call.message)
-        if asked.message != call.message:
-            asked.message, asked.idle = call.message, 0
+                agent.gaps = (count + 1, total + gap)
+        elif asked.message != message:
+            asked.message = message
+            asked.idle = 0
+        if agent.message != message:  # a new step
+            agent.message = message
+            agent.settled = False
+            agent.message_probe = None
         return agent, asked
 
     def _attempted(self, agent: Agent, asked: Asked, message: str) -> None:
@@ -314,9 +323,9 @@ class Progress(Policy):
         if agent.spend(message):
             agent.refusals += 1
 
-    def _news(self, request: Record, agent: Agent, asked: Asked, message: str) -> None:
+    def _news(self, flags: str, agent: Agent, asked: Asked, message: str) -> None:
         if agent.message == message:
-            agent.message_news = True
+            agent.settled = True
         if asked.message == message:
             asked.idle -= 1
         asked.refused = 0
@@ -325,20 +334,20 @@ class Progress(Policy):
             agent.refresh()
         if not asked.failing:
             agent.outage = 0
-            if agent.covered and "r" not in request["f"]:
+            if agent.covered and "r" not in flags:
                 agent.covered.clear()
 
-    def _book(self, request: Record, agent: Agent, asked: Asked, message: str, judged: int) -> None:
-        if judged == news.WAITED:
+    def _book(self, flags: str, agent: Agent, asked: Asked, message: str, judged: int) -> None:
+        if judged == WAITED:
             asked.waits += 1
-        elif judged == news.OUTAGE:
+        elif judged == OUTAGE:
             agent.outage += 1
             agent.dry_class = asked.failing
             agent.dry_tools.add(asked.tool)
-        elif judged == news.CLOCK:
+        elif judged == CLOCK:
             agent.clock += 1
         else:
-            if "b" in request["f"] and not (asked.failing or agent.before_noted):
+            if "b" in flags and not (asked.failing or agent.before_noted):
                 return
             counted = agent.spend(message)
             if asked.failing:
@@ -355,31 +364,31 @@ class Progress(Policy):
         tool, poll, repeats = asked.tool, asked.poll, asked.repeats
         at = self._limits(tool).warn_at * (limits.POLL if poll else 1)
         words, count, reason = "", 0, ""
-        if judged == news.REPEAT and repeats >= at and agent.stale >= at - 1:
+        if judged == REPEAT and repeats >= at and agent.stale >= at - 1:
             words = "repetition" if agent.stale < 2 * repeats - 1 else "cycle"
             count, reason = repeats, reasons.warned(tool, agent, asked)
-        elif judged in (news.REPEAT, news.DRY):
+        elif judged in (REPEAT, DRY):
             if asked.failing and agent.dry >= DRY_WARN:
                 words, count, reason = "variation", agent.dry_count, reasons.varying(tool, agent)
                 at = agent.dry_count - (agent.dry - DRY_WARN) // limits.SAME
-        elif judged == news.OUTAGE:
+        elif judged == OUTAGE:
             count, at = max(asked.outages, agent.outage), limits.OUTAGE_WARN
             if count >= at:
                 words, reason = "outage", reasons.outage(tool, asked.failing, count)
-        elif judged == news.CLOCK:
+        elif judged == CLOCK:
             count = max(asked.clocks.values()) if asked.clocks else 0
             at = limits.CLOCK_WARN_POLL if poll else limits.CLOCK_WARN
             if count >= at and agent.clock >= at - 1:
                 words, reason = "clock", reasons.clock(tool, count)
-        elif judged == news.WAITED and asked.waits >= limits.WAITS_WARN:
+        elif judged == WAITED and asked.waits >= limits.WAITS_WARN:
             words, count, at = "waiting", asked.waits, limits.WAITS_WARN
             reason = reasons.waiting(tool, asked.waits)
         if words:
             return self._verdict(
                 Tier.WARN, request, words, asked.signature, count, at, reason, asked.how
             )
-        traits = reasons.traits(request, asked.how)
-        return Verdict(ALLOW, "progress", asked.signature, repeats, at, traits)
+        grounds = traits(request, asked.how)
+        return Verdict(ALLOW, "progress", asked.signature, repeats, at, grounds)
 
     def _verdict(
         self,
@@ -392,8 +401,8 @@ class Progress(Policy):
         reason: str,
         how: str = "",
     ) -> Verdict:
-        traits = reasons.traits(record, how)
-        return Verdict(tier, "progress", signature, count, threshold, traits, detector, reason)
+        grounds = traits(record, how)
+        return Verdict(tier, "progress", signature, count, threshold, grounds, detector, reason)
 
 
 def _parched(agent: Agent) -> bool:

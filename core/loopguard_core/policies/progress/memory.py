@@ -32,33 +32,31 @@ _FEW = 3
 class Outline:
     """One answer of a call: its record, and its pieces with their readings where they were read."""
 
-    __slots__ = ("_found", "_pieces", "_text", "digest", "long", "read", "record", "unlike")
+    __slots__ = ("_known", "_text", "long", "read", "record", "unlike")
 
-    def __init__(self, digest: str, text: str) -> None:
-        self.digest = digest
-        self.record: Record = {}
+    def __init__(self, record: Record, text: str) -> None:
+        self.record = record
         #: Its digests without volatile parts and without times, once they were taken.
         self.read: tuple[str, str] | None = None
         self.long = len(text) > LONG
-        self._text = edges(text) if self.long else text
-        self._found: list[str] | None = None
-        self._pieces: dict[str, Reading | None] | None = None
+        #: As far as it is compared; its pieces once it was.
+        self._text: str | list[str] = edges(text) if self.long else text
+        self._known: dict[str, Reading | None] | None = None
         #: How many answers in a row, up to this one, were unlike the one before.
         self.unlike = 0
 
     def found(self) -> list[str]:
         """The pieces in order, split when they are first asked for."""
-        found = self._found
-        if found is None:
-            found = self._found = pieces(self._text)
-            self._text = ""
+        found = self._text
+        if isinstance(found, str):
+            found = self._text = pieces(found)
         return found
 
     def known(self) -> dict[str, Reading | None]:
         """The readings of the pieces, as far as they were read."""
-        if self._pieces is None:
-            self._pieces = dict.fromkeys(self.found())
-        return self._pieces
+        if self._known is None:
+            self._known = dict.fromkeys(self.found())
+        return self._known
 
     def like(self, other: Outline, *, moved: bool) -> bool:
         """True where at most half of the pieces, or very few, differ from *other*; takes over its readings.
@@ -78,7 +76,7 @@ class Outline:
                 elif [*map(eq, reversed(mine), reversed(known))].count(True) < least:
                     return False
         read = other.known()
-        self._pieces = {piece: read.get(piece) for piece in mine}
+        self._known = {piece: read.get(piece) for piece in mine}
         return True
 
 
@@ -121,17 +119,16 @@ class Memory:
         if not self._seen.get(signature):
             self._unsure.add(signature)
 
-    def answer(self, signature: str, digest: str) -> Outline | None:
-        """The outline of an answer to the same call with this very text, if it is a recent one."""
-        for outline in self._seen.get(signature, ()):
-            if outline.digest == digest:
-                return outline
-        return None
+    def answers(self, signature: str) -> list[Outline] | None:
+        """The outlines of the latest answers of a call, None where nothing is known of the call."""
+        return self._seen.get(signature)
 
-    def answered(self, signature: str, made: Outline, size: int) -> Outline | None:
-        """Remember an answer of *size* characters. The outline that it is like; itself, where it must be read
-        though none is known that it could be like; None where it need not be read."""
-        outlines = self._seen.get(signature)
+    def answered(
+        self, signature: str, outlines: list[Outline] | None, made: Outline, size: int
+    ) -> Outline | None:
+        """Remember an answer of *size* characters beside the *outlines* of those before it. The outline that it
+        is like; itself, where it must be read though none is known that it could be like; None where it need
+        not be read."""
         alike: Outline | None = None
         if outlines:
             made.unlike = row = outlines[-1].unlike + 1
@@ -142,16 +139,16 @@ class Memory:
                         alike, made.unlike = outline, 0
                         break
                     moved = False
+            if len(outlines) >= _OUTLINES:
+                del outlines[0]
         elif outlines is None:
             alike, outlines = made, self._seen.setdefault(signature, [])
         elif signature in self._unsure:
             self._unsure.discard(signature)
             alike = made
-        if len(outlines) >= _OUTLINES:
-            del outlines[0]
         outlines.append(made)
-        self._held += size
-        if self._held > _HELD or len(self._seen) > _CALLS:
+        held = self._held = self._held + size
+        if held > _HELD or len(self._seen) > _CALLS:
             self._old, self._seen, self._held = self._seen, {signature: outlines}, 0
         return alike
 

@@ -71,11 +71,13 @@ def _failed_alike(agent: Agent, asked: Asked, answer: str, kind: str) -> bool:
     return seen or alike
 
 
-def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
+def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Record) -> int:
     """A success: news where the request is new, or its answer differs in substance from all before."""
-    before = asked.failing
+    before, exact = asked.failing, record.get("x", "")
     asked.failing, asked.worth, asked.how = "", SAME, ""
-    key = _key(asked, record)
+    key = exact
+    if "n" in record or "b" in record or asked.same:
+        key = _key(asked, record, exact)
     if record.get("o"):
         asked.failing = record["o"]
         asked.outages += 1
@@ -83,28 +85,27 @@ def answered(agent: Agent, asked: Asked, request: Record, record: Record) -> int
         asked.last = key
         return OUTAGE
     asked.outages = 0
-    if "e" not in record:
+    if "e" not in record and asked.tool not in agent.worked:
         agent.worked.add(asked.tool)
-    if "z" in request["f"]:
+    if "z" in flags:
         asked.last = key
         return CLEAR
     if asked.answers:
         last = asked.last
-        judged = _again(agent, asked, request, record, key)
+        judged = _again(agent, asked, request, record, exact, key)
         if asked.last == last and before in (SAME_ANSWER, READ_BEFORE, SAME_TARGET):
             asked.failing, asked.worth = before, ALIKE
         return judged
-    asked.last, asked.letter = key, record.get("x", "")
+    asked.last, asked.letter = key, exact
     if "t" in record:
         asked.clocks = {record["t"]: 1}
-    return _first(agent, asked, request, record)
+    return _first(agent, asked, request, record, exact)
 
 
-def _key(asked: Asked, record: Record) -> str:
+def _key(asked: Asked, record: Record, exact: str) -> str:
     """The digest by which this answer is compared with others of the same call."""
     if "b" in record:
         _link(asked, *record["b"])
-    exact: str = record.get("x", "")
     steady: str = record.get("n", "")
     if not steady:
         return asked.same.get(exact, exact) if asked.same else exact
@@ -130,9 +131,9 @@ def _link(asked: Asked, exact: str, steady: str, timeless: str) -> None:
         asked.clocks.setdefault(timeless, 1)
 
 
-def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
+def _first(agent: Agent, asked: Asked, request: Record, record: Record, answer: str) -> int:
     """A new request: news, unless what it brought was known."""
-    answer, flags, tool = record.get("x", ""), request["f"], asked.tool
+    flags, tool = request["f"], asked.tool
     if "b" in flags:
         return CLEAR
     if "e" in record:
@@ -177,9 +178,11 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record) -> int:
     return NEWS
 
 
-def _again(agent: Agent, asked: Asked, request: Record, record: Record, key: str) -> int:
+def _again(
+    agent: Agent, asked: Asked, request: Record, record: Record, exact: str, key: str
+) -> int:
     """A request that was made before: a repeat, unless its answer differs in substance."""
-    exact, before = record.get("x", ""), asked.last
+    before = asked.last
     if "z" in record and "q" in request["f"]:
         asked.failing, asked.worth = NOTHING_FOUND, EMPTY
     asked.last = key

@@ -49,25 +49,26 @@ _ANSWERS = {
     "f": ("failure pattern",),
     "t": ("times ignored",),
 }
-_known: dict[tuple[str, str, str, str], tuple[str, ...]] = {}
+_known: dict[tuple[str, str | None, str | None, str], tuple[str, ...]] = {}
 
 
 def traits(record: Record, how: str = "") -> tuple[str, ...]:
     """The traits and normalisations of a request and (*how*, see ``Asked``) of its answer, in words."""
-    key = (record["f"], record.get("d", ""), record.get("v", ""), how)
-    found = _known.get(key)
-    if found is None:
+    key = (record["f"], record.get("d"), record.get("v"), how)
+    try:
+        return _known[key]
+    except KeyError:
         if len(_known) > 500:
             _known.clear()
         found = _known[key] = _traits(*key)
-    return found
+        return found
 
 
-def _traits(flags: str, cosmetics: str, source: str, how: str) -> tuple[str, ...]:
+def _traits(flags: str, cosmetics: str | None, source: str | None, how: str) -> tuple[str, ...]:
     found = [word for letter, word in _FLAGS if letter in flags]
     if found:
         found.append(f"traits from {source or 'rule'}")
-    found += [word for letter, word in _COSMETICS if letter in cosmetics]
+    found += [word for letter, word in _COSMETICS if letter in (cosmetics or "")]
     return (*found, *_ANSWERS.get(how, ()))
 
 

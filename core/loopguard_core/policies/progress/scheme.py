@@ -6,8 +6,9 @@ from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
-from loopguard_core.policies.progress.arguments import ADDRESS, PATH, ROLES, Tidier, spellings
+from loopguard_core.policies.progress.arguments import Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
+from loopguard_core.policies.progress.names import BODIES, Names
 from loopguard_core.policies.progress.volatile import lines_of
 from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
@@ -58,47 +59,6 @@ _CASELESS = frozenset(
     ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
 )
 _CASED = frozenset(("grep", "rg", "glob", "ripgrep", "code", "files", "file"))
-_BODIES = frozenset(
-    (
-        "text",
-        "message",
-        "question",
-        "body",
-        "content",
-        "msg",
-        "prompt",
-        "comment",
-        "note",
-        "subject",
-        "markdown",
-        "html",
-        "blocks",
-    )
-)
-#: Arguments that make a tool a search, whatever its name.
-_ASKS = frozenset(spellings(("query", "q", "search_query", "search_term", "keywords", "pattern")))
-#: Arguments that make a tool of which nothing else is known one that keeps notes, reads, tells somebody.
-_NOTED = frozenset(("todos", "todo_list", "plan", "thought", "thoughts"))
-_ADDRESSES = frozenset(name for name, role in ROLES.items() if role is ADDRESS)
-_READ_BY = commands.RANGE_FIELDS | frozenset(
-    name for name, role in ROLES.items() if role in (PATH, ADDRESS)
-)
-_RECEIVERS = frozenset(
-    (
-        "to",
-        "recipient",
-        "recipients",
-        "receiver",
-        "channel",
-        "session",
-        "peer",
-        "chat_id",
-        "chatId",
-        "user",
-        "agent",
-    )
-)
-_TYPED = ("chars", "input", "keys", "data", "text", "stdin")
 #: Longer raw arguments are not parsed; an answer from here on is long.
 _PARSED, _LONG, _SAYS = 262_144, 200, 20
 #: An answer of more lines is a listing: a number in it names a thing, not what this call has made.
@@ -110,13 +70,13 @@ _CHANGES = lazy(
     IGNORECASE | DOTALL,
 )
 #: What such a statement or a comment before it begins with.
-_CHANGING = frozenset("irmudcat-/")
-#: Arguments that hold a statement.
+_CHANGING = frozenset("irmudcatIRMUDCAT-/")
 _LOOKING = str.maketrans("", "", "qrm")
-_STATED = frozenset(("sql", "query", "statement", "q"))
 #: Longer arguments name no part of a file. Longer answers are compared with those of other calls to the letter, but
 #: for lines at their end.
 _KINDS, _PART, _SAID = 1024, 4096, 300
+#: Sets of names of arguments that are kept for a tool, and names in one of them.
+_NAMED, _MANY_NAMES = 64, 32
 
 
 class _Tool:
@@ -125,9 +85,11 @@ class _Tool:
     __slots__ = (
         "drains",
         "flags",
+        "named",
         "open",
         "poller",
         "reads",
+        "runs",
         "search",
         "shell",
         "sleeper",
@@ -148,6 +110,7 @@ class _Tool:
         #: Nobody says what it is, and its name does not either: the arguments may.
         said = (traits.readonly, traits.mutating, traits.bookkeeping, traits.poller)
         self.open = not any(value is not None for value in said)
+        self.runs = self.shell or self.open
         self.source = traits.source
         flags = "r" if traits.readonly else ""
         if traits.mutating:
@@ -167,6 +130,19 @@ class _Tool:
             thinks=bool(traits.bookkeeping),
             fold_case=self.search and not _CASELESS.isdisjoint(found) and _CASED.isdisjoint(found),
         )
+        self.named: dict[tuple[Any, ...], Names] = {}
+
+    def names(self, args: dict[Any, Any]) -> Names:
+        """What the names of *args* say."""
+        key = tuple(args)
+        found = self.named.get(key)
+        if found is None:
+            found = Names(key, self.tidier)
+            if len(key) <= _MANY_NAMES:
+                if len(self.named) >= _NAMED:
+                    self.named.clear()
+                self.named[key] = found
+        return found
 
 
 class ProgressScheme(Scheme):
@@ -201,28 +177,24 @@ class ProgressScheme(Scheme):
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
         key = (tool, args.digest, traits)
-        known = self._known.get(key)
-        if known is None:
+        record = self._known.get(key)
+        if record is None:
             if len(self._known) >= _KINDS:
                 self._known.clear()
-            known = self._known[key] = self._record(tool, args, traits)
-            self._memory.asked(f"{tool}:{known['s']}")
-        return known
+            record = self._known[key] = self._record(tool, args, traits)
+            self._memory.asked(f"{tool}:{record['s']}")
+        return record
 
     def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
-        known = self._tools.get((tool, traits)) or self._tool(tool, traits)
-        if not self._matchers and type(args.value) is dict:
-            try:
-                return self._request(known, args, args.value)
-            except Exception:  # noqa: BLE001 - a foreign value may raise anything
-                return {"s": args.digest, "f": known.flags, "v": known.source}
-        record: Record = {"s": args.digest, "f": known.flags, "v": known.source}
-        if self._matchers and (own := self._matchers.key(tool, args)):
-            return {**record, "s": own, "d": "m"}
-        value = _arguments(args.value)
+        known, value = self._tools.get((tool, traits)) or self._tool(tool, traits), args.value
+        if type(value) is not dict or self._matchers:
+            if self._matchers and (own := self._matchers.key(tool, args)):
+                return {"s": own, "f": known.flags, "v": known.source, "d": "m"}
+            value = _arguments(value)
         try:
             if isinstance(value, dict):
                 return self._request(known, args, value)
+            record = {"s": args.digest, "f": known.flags, "v": known.source}
             if isinstance(value, list):
                 tidied, record["d"] = known.tidier.tidy({"": value})
                 record["s"] = args.digest_of(canonical(tidied.get("", [])))
@@ -231,31 +203,40 @@ class ProgressScheme(Scheme):
             return {"s": args.digest, "f": known.flags, "v": known.source}
 
     def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
-        tidied, cosmetics = tool.tidier.tidy(value)
-        digest = args.digest if tidied is args.value else args.digest_like(tidied)
-        flags, search = tool.flags + _suggested(tidied) if tool.open else tool.flags, tool.search
-        if not (tool.shell or _STATED.isdisjoint(value)) and _changes(value):
+        names = left = tool.named.get(tuple(value)) or tool.names(value)
+        tidied, cosmetics = tool.tidier.tidy(value, names.dropped)
+        if tidied is args.value:
+            digest = args.digest
+        else:
+            digest = args.digest_like(tidied)
+            if len(tidied) < len(value):
+                left = tool.names(tidied)
+        flags, search = tool.flags + left.suggested if tool.open else tool.flags, tool.search
+        if names.stated and not tool.shell and _changes(value, names.stated):
             flags, search = flags.translate(_LOOKING) + "m", False
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
             record["d"] = cosmetics
-        if tool.poller and not any(value.get(name) for name in _TYPED):
+        if tool.poller and not any(map(value.get, names.typed)):
             record["f"] = flags = flags + "p"
-        command = commands.command_of(value) if tool.shell or tool.open else ""
+        command = commands.command_of(value) if names.commands and tool.runs else ""
         if tool.sleeper or (command and "sleep" in command):
             seconds, only = commands.slept(command, value, tool.sleeper)
             if seconds:
                 record["w"] = round(seconds, 3)
             if only:
                 record["f"] = flags + "z"
-        elif not (search or "t" in flags or "m" in flags) and _asks(tidied):
+        elif (
+            left.asks and not (search or "t" in flags or "m" in flags) and _asks(tidied, left.asks)
+        ):
             record["f"] = flags + "q"
         if command:
             self._shell(args, command, record)
-        elif "r" in flags and not search:
-            self._reading(args, tidied, record)
+        elif "r" in flags:
+            if left.paths and not search:
+                self._reading(args, tidied, left, record)
         elif "t" in flags:
-            target = {k: v for k, v in tidied.items() if k not in _BODIES}
+            target = {k: v for k, v in tidied.items() if k not in BODIES}
             if target and len(target) < len(tidied):
                 record["k"] = args.digest_of(canonical(target))
         return record
@@ -269,16 +250,15 @@ class ProgressScheme(Scheme):
         if lines is not None:
             record["g"] = [args.digest_of(lines[0]), lines[1], lines[2]]
 
-    def _reading(self, args: Payload, tidied: dict[Any, Any], record: Record) -> None:
-        spelled = ""
-        for key in tidied:
-            if ROLES.get(key) is PATH and isinstance(tidied[key], str):
-                spelled = tidied[key]
+    def _reading(self, args: Payload, tidied: dict[Any, Any], names: Names, record: Record) -> None:
+        for name in names.paths:
+            spelled = tidied[name]
+            if isinstance(spelled, str):
                 break
         else:
             return
         record["p"] = "a" if spelled[0] == "/" else "r"
-        ranged = commands.RANGE_FIELDS.intersection(tidied)
+        ranged = names.ranged
         lines = commands.field_lines(tidied) if ranged else (0, None)
         if lines is None:
             return
@@ -302,11 +282,12 @@ class ProgressScheme(Scheme):
     def _success(
         self, tool: str, args: Payload, result: Payload, traits: Traits, request: Record
     ) -> Record:
-        signature = f"{tool}:{request['s']}"
-        digest = result.digest
-        outline = self._memory.answer(signature, digest)
-        if outline is not None:
-            return outline.record
+        signature, digest, memory = f"{tool}:{request['s']}", result.digest, self._memory
+        before = memory.answers(signature)
+        if before:
+            for outline in before:
+                if outline.record["x"] == digest:
+                    return outline.record
         flags, text = request["f"], result.canonical
         record: Record = {"x": digest}
         words = text
@@ -314,14 +295,14 @@ class ProgressScheme(Scheme):
             text = wrapped.inner(result.value, text)
             words = wrapped.without_own_lines(text)
             self._short(record, args, result, words, request)
-        outline = Outline(digest, text)
+        outline, size = Outline(record, text), len(text)
         if len(words) >= (_SAYS if "q" in flags else _LONG):
             record["h"] = 1
         if "g" in request and request["g"][2] is None:
             record["l"] = lines_of(words)
-        outline.record = record
-        like = self._memory.answered(signature, outline, min(len(text), LONG))
-        if _of_kin(flags, record, request) and (kin := self._kin(outline, result, text)):
+        like = memory.answered(signature, before, outline, size if size < LONG else LONG)
+        told = size <= _SAID or "\n" in text
+        if told and _of_kin(flags, record, request) and (kin := self._kin(outline, result, text)):
             record["u"] = kin
         if like is None:
             return record
@@ -336,7 +317,7 @@ class ProgressScheme(Scheme):
         if timeless != steady:
             record["t"] = timeless
         if like is not outline and like.read is None and not like.long:
-            record["b"] = [like.digest, *self._read(like, result, reads, numbered, "")]
+            record["b"] = [like.record["x"], *self._read(like, result, reads, numbered, "")]
         return record
 
     def _short(
@@ -405,32 +386,16 @@ def _failed(result: Payload, text: str, said: list[str]) -> Record:
     return {"e": result.digest_of(plain), "c": answers.failure_class(text)}
 
 
-def _suggested(args: dict[Any, Any]) -> str:
-    """The flags that the names of the arguments suggest, for a tool of which nothing else is known."""
-    names = args.keys()
-    if not names:
-        return ""
-    if names <= _NOTED:
-        return "b"
-    if names <= _READ_BY and not (
-        names.isdisjoint(commands.RANGE_FIELDS) and names.isdisjoint(_ADDRESSES)
-    ):
-        return "r"
-    if not names.isdisjoint(_RECEIVERS) and not names.isdisjoint(_BODIES):
-        return "t"
-    return ""
+def _asks(args: dict[Any, Any], names: tuple[str, ...]) -> bool:
+    """True where the arguments make the call a search: those with these *names* ask in words."""
+    return any(isinstance(args[name], (str, list)) for name in names)
 
 
-def _asks(args: dict[Any, Any]) -> bool:
-    """True where the arguments make the call a search: they ask in words."""
-    return any(isinstance(args.get(name), (str, list)) for name in _ASKS.intersection(args))
-
-
-def _changes(args: dict[Any, Any]) -> bool:
-    """True where a statement among the arguments changes something."""
-    for name in _STATED.intersection(args):
+def _changes(args: dict[Any, Any], names: tuple[str, ...]) -> bool:
+    """True where a statement among the arguments, those with these *names*, changes something."""
+    for name in names:
         text = args[name]
-        if not isinstance(text, str) or text.lstrip()[:1].lower() not in _CHANGING:
+        if not isinstance(text, str) or text.lstrip()[:1] not in _CHANGING:
             continue
         if _CHANGES.match(text) is not None:
             return True

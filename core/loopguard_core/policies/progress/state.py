@@ -30,7 +30,7 @@ class Asked:
         "worth",
     )
 
-    def __init__(self, signature: str, tool: str, *, poll: bool) -> None:
+    def __init__(self, signature: str, tool: str, message: str, poll: bool) -> None:
         self.signature = signature
         self.tool = tool
         self.poll = poll
@@ -55,7 +55,7 @@ class Asked:
         self.flips = 0
         #: The latest message with this call, how many of them in it brought nothing, and the message
         #: in which the call was last counted.
-        self.message = ""
+        self.message = message
         self.idle = 0
         self.counted = ""
 
@@ -93,15 +93,14 @@ class Agent:
         "last",
         "last_wait",
         "message",
-        "message_news",
         "message_probe",
-        "message_stale",
         "noted",
         "outage",
         "probe",
         "refusals",
         "repeated",
         "seen_as",
+        "settled",
         "stale",
         "worked",
     )
@@ -122,10 +121,9 @@ class Agent:
         self.outage = 0
         #: Answers since the last news in which nothing but a time changed.
         self.clock = 0
-        #: The latest message: whether it was counted, brought news, was let through.
+        #: The latest message: whether it brought news or was counted as one without, was let through.
         self.message = ""
-        self.message_stale = False
-        self.message_news = False
+        self.settled = False
         self.message_probe: bool | None = None
         #: Failures, empty searches and answers of searches that were seen.
         self.known: set[str] = set()
@@ -143,18 +141,12 @@ class Agent:
         self.last_wait = 0.0
         self.gaps: tuple[int, float] = (0, 0.0)
 
-    def enter(self, message: str) -> None:
-        """The first call of *message* comes: a new step."""
-        self.message = message
-        self.message_stale = self.message_news = False
-        self.message_probe = None
-
     def spend(self, message: str) -> bool:
         """Count the step of *message* as one without news; False where it is counted or had news."""
         if self.message == message:
-            if self.message_stale or self.message_news:
+            if self.settled:
                 return False
-            self.message_stale = True
+            self.settled = True
         self.stale += 1
         return True
 
