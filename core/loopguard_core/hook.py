@@ -15,13 +15,14 @@ import os
 import sys
 import time
 
-from loopguard_core import pinning
+from loopguard_core import patterns, pinning
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
 from loopguard_core.hook_input import HookInput
+from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
 from loopguard_core.store.contract import StoreError
@@ -316,6 +317,7 @@ def main(argv: list[str] | None = None) -> None:
     except UsageError as error:
         to_stderr(f"loopguard-hook: {error}")
         sys.exit(1)
+    patterns.keeper = KeptPatterns(os.environ)
     answer: dict[str, Any] | None = None
     try:
         _alarm(hook.limit - hook.margin / 2)

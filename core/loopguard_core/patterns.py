@@ -1,7 +1,8 @@
 """Regular expressions that are compiled when they are first used.
 
 Compiling one costs a process that judges a single call more than importing a module, and it uses few of
-them; where it uses none, the module ``re`` is not even loaded. Afterwards they are as fast as compiled ones.
+them. Such a process finds them where others kept them (``keeper``), so that it does not even load ``re``.
+Afterwards they are as fast as any.
 """
 
 from __future__ import annotations
@@ -10,22 +11,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-__all__ = ["DOTALL", "IGNORECASE", "MULTILINE", "compiled", "escape", "lazy"]
+    from loopguard_core.kept_patterns import KeptPatterns
+
+__all__ = ["DOTALL", "IGNORECASE", "MULTILINE", "compiled", "escape", "keeper", "lazy"]
 
 #: Flags, as ``re`` has them.
 IGNORECASE, MULTILINE, DOTALL = 2, 8, 16
 
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 _made: dict[tuple[str, int], re.Pattern[str]] = {}
+#: Where a process that lives for one call finds compiled patterns, and keeps those that it had to make.
+keeper: KeptPatterns | None = None
 
 
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """What ``re.compile`` gives, made once. Raises ``re.error``."""
+    """What ``re.compile`` gives, made once. Raises ``ValueError`` for what is no regular expression."""
     made = _made.get((pattern, flags))
     if made is None:
-        import re
+        made = None if keeper is None else keeper.find(pattern, flags)
+        if made is None:
+            made = _compiled(pattern, flags)
+        _made[pattern, flags] = made
+    return made
 
-        made = _made[pattern, flags] = re.compile(pattern, flags)
+
+def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
+    import re
+
+    try:
+        made = re.compile(pattern, flags)
+    except re.error as error:
+        raise ValueError(str(error)) from None
+    if keeper is not None:
+        keeper.keep(made, flags)
     return made
 
 

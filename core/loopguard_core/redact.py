@@ -196,11 +196,9 @@ class Redaction:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    import re
-
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return _shape(pattern)
+    except ValueError as error:
         raise ValueError(f"the redaction pattern {pattern!r} is not usable: {error}") from None
 
 

@@ -1,0 +1,129 @@
+"""Compiled patterns that hook processes leave to each other: the same patterns, from files that may be damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks import LAUNCHER, Host
+from loopguard_core import patterns, redact
+from loopguard_core.kept_patterns import KeptPatterns
+from processes import environment
+
+#: Modules that cost a hook more than they do for it.
+SLOW = {"re", "json", "enum", "dataclasses", "typing", "tomllib", "datetime", "_hashlib"}
+SHAPES = sorted(
+    {shape for gates in redact._SHAPES for _, _, shape in gates}
+    | {name for _, name in redact._NAMES}
+    | {redact._VALUE, redact._LIST, redact._MEMBERS, redact._HEADER, redact._ENV, redact._BEARER}
+)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> KeptPatterns:
+    return KeptPatterns({"XDG_STATE_HOME": str(tmp_path)})
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted((folder / "loopguard" / "patterns").iterdir())
+
+
+@pytest.mark.parametrize("pattern", SHAPES, ids=range(len(SHAPES)))
+def test_what_was_kept_is_what_the_compiler_makes(kept: KeptPatterns, pattern: str) -> None:
+    assert kept.find(pattern, 0) is None
+    made = re.compile(pattern)
+    kept.keep(made, 0)
+    found = kept.find(pattern, 0)
+    assert found == made and found is not made
+    assert (found.groups, found.groupindex) == (made.groups, made.groupindex)
+
+
+def test_flags_tell_patterns_apart(kept: KeptPatterns) -> None:
+    kept.keep(re.compile("(?P<word>straße|x)", re.IGNORECASE), re.IGNORECASE)
+    assert kept.find("(?P<word>straße|x)", 0) is None
+    found = kept.find("(?P<word>straße|x)", re.IGNORECASE)
+    assert found is not None and (match := found.fullmatch("STRAßE")) is not None
+    assert match["word"] == "STRAßE" and match.lastgroup == "word"
+    assert found.sub("<\\g<word>>", "a X") == "a <X>"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"null", b"[32]", b'[32, "code", 0, {}]', b"[32, [1, 2, 3], 0, {}]", b"\xff"),
+        *(b'[32, [1], 0, {"a": 9}]', b"[32, [99999999999], 0, {}]", b"[32, [1], -3, []]"),
+    ],
+)
+def test_a_file_that_holds_no_pattern_is_made_again(
+    kept: KeptPatterns, tmp_path: Path, content: bytes
+) -> None:
+    kept.keep(re.compile("a+"), 0)
+    (file,) = files(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    file.write_bytes(content)
+    assert kept.find("a+", 0) is None
+    kept.keep(re.compile("a+"), 0)
+    assert kept.find("a+", 0) == re.compile("a+")
+
+
+def test_nothing_is_raised_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    nowhere = KeptPatterns({"XDG_STATE_HOME": str(tmp_path / "file")})
+    nowhere.keep(re.compile("a"), 0)
+    assert nowhere.find("a", 0) is None
+
+
+def test_a_wrong_pattern_is_said_and_not_kept(
+    kept: KeptPatterns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "keeper", kept)
+    monkeypatch.setattr(patterns, "_made", {})
+    with pytest.raises(ValueError, match="unterminated"):
+        patterns.compiled("[")
+    assert patterns.compiled("a|b").fullmatch("b")
+    assert len(files(tmp_path)) == 1
+
+
+def loaded(host: Host, event: str, **fields: object) -> set[str]:
+    """The modules that a hook process loads for one event."""
+    data = {"session_id": "s1", "cwd": str(host.folder), "hook_event_name": event, **fields}
+    argv = [sys.executable, "-I", "-S", "-X", "importtime", str(LAUNCHER)]
+    done = subprocess.run(
+        [*argv, "--agent", host.agent, "--store", str(host.store)],
+        input=json.dumps(data).encode(),
+        capture_output=True,
+        env=environment(HOME=str(host.folder), XDG_STATE_HOME=str(host.folder)),
+        check=True,
+        timeout=60,
+    )
+    lines = [x for x in done.stderr.decode().splitlines() if x.startswith("import time:")]
+    assert len(lines) == len(done.stderr.splitlines())
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def call(number: int, command: str) -> dict[str, object]:
+    args = {"command": command, "description": "Look at the files"}
+    return {"tool_name": "Bash", "tool_input": args, "tool_use_id": f"toolu_{number}"}
+
+
+@pytest.mark.parametrize("policy", ["progress", "graded", "hermes", "tool-loop-guard"])
+def test_a_hook_loads_nothing_slow_for_what_hooks_before_it_saw(
+    tmp_path: Path, policy: str
+) -> None:
+    host = Host(tmp_path, config=f'policy = "{policy}"\nmode = "observe"\n')
+    answer = {"tool_response": {"stdout": "3 failed\n{} token=x -u a:b", "stderr": ""}}
+    for number in range(3):
+        before = loaded(host, "PreToolUse", **call(number, "grep -rn 'API_KEY' src | tail -3"))
+        after = loaded(
+            host, "PostToolUse", **call(number, "grep -rn 'API_KEY' src | tail -3"), **answer
+        )
+        if number == 0:
+            assert "re" in before | after
+    assert not SLOW & (before | after)
