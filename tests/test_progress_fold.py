@@ -153,13 +153,13 @@ def by_records(events: list[Event], recorder: Recorder | None) -> list[Event]:
         guard = recorder.guard if recorder is not None else fresh()
         if event.type == "call_start":
             args = Payload(data.pop("args"), digester)
-            data["ids"] = guard.identify(data["tool"], args)
+            data["ids"] = guard.reading.request(data["tool"], args)
             asked[data["call"]] = (data["tool"], args, data["ids"])
         elif event.type == "call_end":
             tool, args, ids = asked[data["call"]]
             result = Payload(data.pop("result"), digester)
             guard.traits = table
-            data["ids"] = guard.identify_result(tool, args, result, data["outcome"] == "ok", ids)
+            data["ids"] = guard.reading.outcome(tool, args, result, data["outcome"] == "ok", ids)
         out.append(Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data))
     return out
 

@@ -65,9 +65,9 @@ def log(calls: str, *, stored: bool) -> list[Event]:
         start = add("call_start", call=f"c{number}", tool="t", args={"q": letter})
         end = add("call_end", call=f"c{number}", outcome="ok", result=f"answer {letter}")
         if stored:
-            start.data["ids"] = guard.identify("t", args)
+            start.data["ids"] = guard.reading.request("t", args)
             ids = start.data["ids"]
-            end.data["ids"] = guard.identify_result("t", args, result, True, ids)
+            end.data["ids"] = guard.reading.outcome("t", args, result, True, ids)
     return events
 
 

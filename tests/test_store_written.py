@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopguard_core.events import Event, Written
+from loopguard_core.events import Event, Judged
 from loopguard_core.identity import Digester, Payload, canonical
 from loopguard_core.redact import Redactor
 from loopguard_core.store import rows
+from loopguard_core.store.contract import Taken
+from loopguard_core.store.sqlite import SqliteStore
 from loopguard_core.verdict import TIERS, Tier, Verdict
 
 PICKED = (
@@ -51,7 +56,8 @@ def test_the_text_of_a_verdict_is_its_json(verdict: Verdict) -> None:
     if text:
         assert json.loads(text) == verdict.to_json()
     plain = verdict.tier is Tier.ALLOW and not (verdict.detector or verdict.reason)
-    assert bool(text) == (plain and not verdict.ends_turn and not verdict.source)
+    whole = not verdict.ends_turn and not verdict.source and verdict.signature
+    assert bool(text) == bool(plain and whole)
 
 
 @given(ARGS | VALUE, st.booleans())
@@ -92,36 +98,88 @@ def told(row: rows.Row) -> dict[str, Any]:
 @given(
     kind=st.sampled_from(["call_start", "call_end"]),
     call=TEXT,
-    tool=TEXT,
+    name=TEXT,
     value=ARGS | VALUE,
     verdict=VERDICT,
     more=st.dictionaries(
-        st.sampled_from(["agent", "message", "traits", "foreign", "breakpoint", "text"]), TEXT
+        st.sampled_from(["agent", "traits", "foreign", "breakpoint", "text"]), TEXT, max_size=1
     ),
 )
-def test_a_written_event_gives_the_row_of_any_other(
-    kind: str, call: str, tool: str, value: Any, verdict: Verdict, more: dict[str, Any]
+def test_a_judged_event_gives_the_row_of_any_other(
+    kind: str, call: str, name: str, value: Any, verdict: Verdict, more: dict[str, Any]
 ) -> None:
-    ids = {"exact": {"a": "d" * 24}}
-    name = "args" if kind == "call_start" else "result"
-    data = {"call": call, "tool": tool, name: value, "ids": ids, **more}
-    if kind == "call_end":
-        data["outcome"] = data.pop("tool")
-    data["verdict"] = verdict.to_json()
-    written = Written(kind, "s", 1.0, dict(data))
-    written.verdict_text = verdict.to_text()
-    if kind == "call_start":
-        written.args_text = Payload(value, DIGESTER).text
+    judged = judged_event(kind, call, name, value, verdict)
+    judged.data.update(more)
+    event = Event(kind, "s", ts=1.0, data=judged.fields())
     for redactor in (None, REDACTOR):
         for limit in (rows.LIMIT, 60):
-            short = rows.pack(written, redactor, limit)
-            # with an encoder of its own, the general way is taken
-            general = rows.pack(
-                Event(kind, "s", ts=1.0, data=dict(data)),
-                redactor,
-                limit,
-                encode=lambda fields: rows.to_json(fields),
-            )
-            assert told(short) == told(general)
-            assert (short.digest is None) == (general.digest is None)
-            assert written.data == data
+            general = rows.pack(event, redactor, limit)
+            texts = rows.usual(judged, redactor, limit)
+            short = None if texts is None else rows.of_usual(judged, texts)
+            assert told(rows.pack(judged, redactor, limit)) == told(general)
+            if short is not None:
+                assert told(short) == told(general)
+                assert (short.digest is None) == (general.digest is None)
+
+
+def test_an_ordinary_call_is_written_the_short_way() -> None:
+    verdict = Verdict(Tier.ALLOW, "progress", "search:d", 1)
+    for kind, value in (("call_start", {"q": "ü"}), ("call_end", "found"), ("call_end", ["a", 1])):
+        judged = judged_event(kind, "c1", "search", value, verdict)
+        texts = rows.usual(judged, REDACTOR, rows.LIMIT)
+        assert texts is not None
+        assert rows.of_usual(judged, texts) is not None
+
+
+def judged_event(kind: str, call: str, name: str, value: Any, verdict: Verdict) -> Judged:
+    """An event as a session makes it, of a call with any names and payload."""
+    ids = {"exact": {"a": "d" * 24}}
+    if kind == "call_start":
+        data = {"call": call, "tool": name, "args": value, "message": name, "ids": ids}
+    else:
+        data = {"call": call, "outcome": "ok", "result": value, "duration": 0.25, "ids": ids}
+    judged = Judged(kind, "s", 1.0, data)
+    if kind == "call_start":
+        judged.args_text = Payload(value, DIGESTER).text
+    judged.verdict = verdict
+    return judged
+
+
+STEP = st.tuples(
+    st.sampled_from(["start", "start", "end", "end", "turn"]),
+    st.sampled_from(["a", "b", "c", "é"]),
+    st.sampled_from(["plain", "x" * 2_500, "password=hunter2hunter2", "ü"]),
+    st.sampled_from([Tier.ALLOW, Tier.ALLOW, Tier.ALLOW, Tier.WARN, Tier.HALT]),
+)
+
+
+@given(st.lists(STEP, max_size=25))
+def test_judged_events_leave_the_file_that_others_do(
+    steps: list[tuple[str, str, str, Tier]],
+) -> None:
+    with TemporaryDirectory() as folder:
+        short, general = (SqliteStore(f"{folder}/{n}.db", redactor=REDACTOR) for n in "sg")
+        for step, call, text, tier in steps:
+            if step == "turn":
+                event = Event("user_message", "s", ts=1.0, data={"text": text})
+            else:
+                verdict = Verdict(tier, "p", "t:1", 1)
+                event = judged_event(f"call_{step}", call, "t", text, verdict)
+            plain = Event(event.type, "s", ts=1.0, data=event.fields())
+            assert appended(short, event) == appended(general, plain)
+        short.close()
+        general.close()
+        assert dumped(f"{folder}/s.db") == dumped(f"{folder}/g.db")
+
+
+def appended(store: SqliteStore, event: Event) -> object:
+    """Append *event* after the last one; its number, or why not."""
+    try:
+        return store.append(event, expect=store.last("s"))
+    except Taken as error:
+        return f"taken {error.args}"
+
+
+def dumped(path: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as db:
+        return [db.execute(f"SELECT * FROM {t}").fetchall() for t in ("event", "called", "payload")]

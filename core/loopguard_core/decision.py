@@ -52,7 +52,15 @@ class Decision:
         "verdict",
     )
 
-    def __init__(self, call: str, tool: str, payload: Payload, ruling: Ruling) -> None:
+    def __init__(
+        self,
+        call: str,
+        tool: str,
+        payload: Payload,
+        ruling: Ruling = ALLOWED,
+        ids: Mapping[str, Record] = {},
+        annotations: Mapping[str, Any] | None = None,
+    ) -> None:
         self.call = call
         self.tool = tool
         self.payload = payload
@@ -64,8 +72,8 @@ class Decision:
         self.tier = ruling.tier
         self.ends_turn = False
         self.request = ""
-        self.ids: Mapping[str, Record] = {}
-        self.annotations: Mapping[str, Any] | None = None
+        self.ids = ids
+        self.annotations = annotations
         self.verdict: Verdict | None = None
         self.began = time.monotonic()
 
@@ -77,15 +85,15 @@ class Decision:
 class CallNames:
     """Names for calls of a host that names none: unique in a session, whoever else writes to it."""
 
-    __slots__ = ("_count", "_pid", "_prefix")
+    __slots__ = ("_count", "_prefix")
 
     def __init__(self) -> None:
-        self._pid = 0
-        self._prefix = ""
-        self._count = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew, as a forked child has to."""
+        self._prefix, self._count = f"{os.urandom(4).hex()}-", 0
 
     def __call__(self) -> str:
-        if self._pid != os.getpid():  # also after a fork
-            self._pid, self._prefix, self._count = os.getpid(), f"{os.urandom(4).hex()}-", 0
         self._count += 1
         return f"{self._prefix}{self._count}"

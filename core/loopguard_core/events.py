@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
+    from loopguard_core.verdict import Verdict
+
 VERSION = 1
 OUTCOMES = ("ok", "error", "blocked", "denied", "cancelled", "pending")
 
@@ -61,10 +63,6 @@ class Event:
 
     __slots__ = ("data", "seq", "session", "ts", "type")
 
-    #: The JSON of ``args`` (in their own order) and of ``verdict``, where the event's maker has it; else empty.
-    args_text = ""
-    verdict_text = ""
-
     def __init__(
         self,
         type: str,
@@ -85,6 +83,10 @@ class Event:
         value = self.data.get(name)
         return value if isinstance(value, str) else ""
 
+    def fields(self) -> dict[str, Any]:
+        """All of the event's fields, in a dict of the caller's own."""
+        return self.data.copy()
+
     def to_json(self) -> dict[str, Any]:
         """The event as one JSON object."""
         head: dict[str, Any] = {"type": self.type}
@@ -94,7 +96,7 @@ class Event:
             head["seq"] = self.seq
         if self.ts is not None:
             head["ts"] = self.ts
-        return {**head, **self.data}
+        return head | self.fields()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self.to_json() == other.to_json()
@@ -105,18 +107,31 @@ class Event:
         return f"Event({self.to_json()!r})"
 
 
-class Written(Event):
-    """An event of which fields were written as JSON already, so that no store has to write them again."""
+class Judged(Event):
+    """A call's start or end as the process writes it that judges the call.
 
-    __slots__ = ("args_text", "verdict_text")
+    ``data`` has ``call``, ``tool``, ``args``, ``message`` and ``ids``, or ``call``, ``outcome``, ``result``,
+    ``duration`` and ``ids``, and seldom more: names are texts and ``ids`` has all records. ``verdict``
+    stands beside it and is made a field only where somebody wants all of them. ``args_text`` is the JSON of
+    ``args`` in their own order, empty where that did not come by the way.
+    """
 
-    def __init__(self, type: str, session: str, ts: float, data: dict[str, Any]) -> None:
+    __slots__ = ("args_text", "verdict")
+
+    def __init__(
+        self, type: str, session: str, ts: float, data: dict[str, Any], args_text: str = ""
+    ) -> None:
         self.type = type
         self.session = session
         self.seq = 0
         self.ts = ts
         self.data = data
-        self.args_text = self.verdict_text = ""
+        self.args_text = args_text
+        self.verdict: Verdict | None = None
+
+    def fields(self) -> dict[str, Any]:
+        verdict = self.verdict
+        return self.data.copy() if verdict is None else {**self.data, "verdict": verdict.to_json()}
 
 
 def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
 from loopguard_core.events import Event
-from loopguard_core.identity import EXACT, Digester, Payload
+from loopguard_core.identity import EXACT, Digester
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
 from loopguard_core.traits import TraitTable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from loopguard_core.identity import Record
     from loopguard_core.verdict import Count
 
 MODES = ("observe", "ask", "enforce")
@@ -92,31 +91,13 @@ class Guard:
         self._spoken = 0
         self._last_ts: float | None = None
         self._ruled: tuple[Event, _Open] | None = None
-        self._reading = Reading(policy.schemes, self.traits, self.digester, ours=ours)
+        self.reading = Reading(policy.schemes, self.traits, self.digester, ours=ours)
 
     # -- records ---------------------------------------------------------------------------------
 
-    def identify(
-        self, tool: str, args: Payload, annotations: Mapping[str, Any] | None = None
-    ) -> dict[str, Record]:
-        """The records of a requested call, one a scheme, to be stored on its ``call_start``."""
-        return self._reading.request(tool, args, annotations)
-
-    def identify_result(
-        self,
-        tool: str,
-        args: Payload,
-        result: Payload,
-        ok: bool,
-        request: Mapping[str, Record],
-        annotations: Mapping[str, Any] | None = None,
-    ) -> dict[str, Record]:
-        """The records of a result, one a scheme, to be stored on its ``call_end``."""
-        return self._reading.outcome(tool, args, result, ok, request, annotations)
-
     def needs_payload(self, event: Event) -> bool:
         """Whether the fold makes records of *event* that are not stored on it."""
-        return event.type in ("call_start", "call_end") and self._reading.makes(event)
+        return event.type in ("call_start", "call_end") and self.reading.makes(event)
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -184,7 +165,7 @@ class Guard:
 
     def adopt(self, other: Guard) -> None:
         """Go on with the policy and the traits of *other*, which has folded the same turn."""
-        self.policy, self.traits, self._reading = other.policy, other.traits, other._reading
+        self.policy, self.traits, self.reading = other.policy, other.traits, other.reading
         self._open = other._open
 
     def copy(self) -> Guard:
@@ -231,7 +212,7 @@ class Guard:
             set_attributes(policy, own)
 
     def _judge(self, event: Event) -> _Open:
-        call, args = self._reading.call_of(event, self._last_ts)
+        call, args = self.reading.call_of(event, self._last_ts)
         hit = event.text("breakpoint") if "breakpoint" in event.data else ""
         ruling = self._rule(call, hit)
         return _Open(call, args, event.data.get("traits"), hit, ruling, self._spoken)
@@ -341,7 +322,7 @@ class Guard:
             o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
             for o in self._open.values()
         )
-        outcome = self._reading.outcome_of(
+        outcome = self.reading.outcome_of(
             event, opened.call, opened.args, opened.annotations, closes
         )
         self._answered(opened, outcome)

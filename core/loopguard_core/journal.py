@@ -14,7 +14,7 @@ import os
 import time
 
 from loopguard_core.away import Away, BeingSent, send
-from loopguard_core.events import Event, Written
+from loopguard_core.events import Event, Judged
 from loopguard_core.rebuilding import rebuild
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
@@ -183,14 +183,14 @@ class Journal:
         except StoreError as error:
             self.fail(error)
 
-    def start(self, event: Event) -> Ruling:
+    def start(self, event: Judged) -> Ruling:
         """Judge a ``call_start``, append it with its verdict, and fold it in.
 
         Raises ``Taken`` where that call has started before.
         """
         ruling = self._judge(event)
         tries = 0
-        while (store := self._usable()) is not None:
+        while (store := self._usable() if self.failure else self.store) is not None:
             tries += 1
             try:
                 self._write(store, event, self.guard.seq if tries < _TRIES else None)
@@ -205,22 +205,18 @@ class Journal:
             self._drop(event)
             return ruling
         if event.seq == self.guard.seq + 1:
-            self._fold(event)
+            self.guard.apply(event)
         else:
             self.catch_up()
         return ruling
 
-    def _judge(self, event: Event) -> Ruling:
-        ruling = self.guard.rule(event)
-        if self.guard.controls.breakpoints:
+    def _judge(self, event: Judged) -> Ruling:
+        guard = self.guard
+        ruling = guard.rule(event)
+        if guard.controls.breakpoints:
             ruling = self._held(event, ruling)
-        self._note(event, ruling.verdict)
+        event.verdict = ruling.verdict
         return ruling
-
-    def _note(self, event: Event, verdict: Verdict) -> None:
-        event.data["verdict"] = verdict.to_json()
-        if type(event) is Written:
-            event.verdict_text = verdict.to_text()
 
     def _held(self, event: Event, ruling: Ruling) -> Ruling:
         """Say on the event which breakpoint it meets, the latest of them, so that the fold need not ask."""
@@ -253,7 +249,7 @@ class Journal:
         """
         before = self.guard.seq
         verdict = self._end(event)
-        store = self._usable()
+        store = self._usable() if self.failure else self.store
         if store is None:
             self._lost()
             return verdict
@@ -293,10 +289,9 @@ class Journal:
         return verdict
 
     def _end(self, event: Event) -> Verdict | None:
-        event.data.pop("verdict", None)
         verdict = self.guard.apply(event)
-        if verdict is not None:
-            self._note(event, verdict)
+        if type(event) is Judged:
+            event.verdict = verdict
         return verdict
 
     def _refold(self) -> bool:

@@ -16,7 +16,7 @@ from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.doors import Doors
-from loopguard_core.events import OUTCOMES, Written
+from loopguard_core.events import OUTCOMES, Judged
 from loopguard_core.foreign import fields_of, listening, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
@@ -193,6 +193,7 @@ class LiveSession:
                 answer = self._stopped().wait(ticket)
                 with self._lock:
                     self._stopped().settle(decision, ticket, answer)
+                decision.began = time.monotonic()
             if self._journal.checkpoint is not None:
                 with self._lock:
                     self._journal.keep()
@@ -201,7 +202,6 @@ class LiveSession:
         except BaseException:
             self._interrupted(call)
             raise
-        decision.began = time.monotonic()
         return decision
 
     async def before_async(
@@ -229,12 +229,12 @@ class LiveSession:
                 answer = await self._stopped().wait_async(ticket)
                 with self._lock:
                     self._stopped().settle(decision, ticket, answer)
+                decision.began = time.monotonic()
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         except BaseException:
             self._interrupted(call)
             raise
-        decision.began = time.monotonic()
         return decision
 
     def recall(
@@ -245,13 +245,11 @@ class LiveSession:
         Without *call* (a host that does not name calls) it is the oldest open one that looks the same.
         """
         payload = Payload(args, self._digester)
-        decision = Decision(call, tool, payload, ALLOWED)
-        decision.annotations = annotations
         with self._lock:
-            call = decision.call = call or self.guard.open_call(tool, payload.digest)
-            decision.ids = self.guard.identify(tool, payload, annotations)
-            decision.ruling = self.guard.ruling(call) or ALLOWED
-        return decision
+            call = call or self.guard.open_call(tool, payload.digest)
+            ids = self.guard.reading.request(tool, payload, annotations)
+            ruling = self.guard.ruling(call) or ALLOWED
+        return Decision(call, tool, payload, ruling, ids, annotations)
 
     def after(
         self,
@@ -328,7 +326,7 @@ class LiveSession:
         if annotations is not None:
             annotations = fields_of(annotations)
         payload = Payload(args, self._digester)
-        ids = guard.identify(tool, payload, annotations)
+        ids = guard.reading.request(tool, payload, annotations)
         data: dict[str, Any] = {
             "call": call,
             "tool": tool,
@@ -340,16 +338,13 @@ class LiveSession:
             data["agent"] = agent
         if annotations:
             data["traits"] = annotations
-        start = Written("call_start", self.session, time.time(), data)
-        start.args_text = payload.text
+        start = Judged("call_start", self.session, time.time(), data, payload.text)
         try:
             ruling = journal.start(start)
         except Taken:
             journal.catch_up()
             ruling = self._again(call, start)
-        decision = Decision(call, tool, payload, ruling)
-        decision.ids = ids
-        decision.annotations = annotations
+        decision = Decision(call, tool, payload, ruling, ids, annotations)
         if ruling.action == "run":
             return decision, None
         return decision, self._stopped().stop(decision, start, limit)
@@ -371,12 +366,12 @@ class LiveSession:
         foreign: Mapping[str, Any] | None,
     ) -> str:
         payload = Payload(result, self._digester)
-        if not (isinstance(duration, (float, int)) and 0.0 <= duration < 1e9):  # NaN is not, either
+        if duration is None or not _is_a_time(duration):
             duration = time.monotonic() - decision.began
         if outcome not in OUTCOMES:
             outcome = self._spelled(outcome)
         with self._lock:
-            ids = self._journal.guard.identify_result(
+            ids = self._journal.guard.reading.outcome(
                 decision.tool,
                 decision.payload,
                 payload,
@@ -394,7 +389,7 @@ class LiveSession:
             if foreign is not None:
                 end["foreign"] = dict(foreign)
             try:
-                event = Written("call_end", self.session, time.time(), end)
+                event = Judged("call_end", self.session, time.time(), end)
                 verdict = self._journal.finish(event)
             except Taken:
                 return ""
@@ -421,7 +416,7 @@ class LiveSession:
     def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
         tool = text_of(tool)
         self._missed(f"internal error while {refusal.plain(tool, 60)} was judged: {told(error)}")
-        return Decision(call, tool, Payload(args, self._digester), ALLOWED)
+        return Decision(call, tool, Payload(args, self._digester))
 
     def _missed(self, why: str) -> None:
         """Something of the session is not in the log, and not because of the store: say so, there as well."""
@@ -460,6 +455,10 @@ class LiveSession:
         return True
 
 
+def _is_a_time(duration: object) -> bool:
+    return isinstance(duration, (float, int)) and 0.0 <= duration < 1e9  # NaN is not, either
+
+
 _sessions: list[ref[LiveSession]] = []
 
 
@@ -469,6 +468,7 @@ def _after_fork_in_child() -> None:
         session = found()
         if session is not None:
             session._lock = RLock()
+            session._names.begin()
             session._stops = None
             if session._traveller is not None:
                 session._traveller.turn = session._lock

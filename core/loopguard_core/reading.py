@@ -6,7 +6,7 @@ from the payload, as far as that was stored.
 
 from __future__ import annotations
 
-from loopguard_core.events import compared
+from loopguard_core.events import Judged, compared
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
 from loopguard_core.policies.base import Call, Outcome
 
@@ -43,15 +43,12 @@ class Reading:
     ) -> dict[str, Record]:
         """The records of a requested call, one a scheme."""
         traits = self._traits.of(tool, annotations)
-        try:
-            return self._asked(tool, args, traits)
-        except Exception:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
-            return self._asked(tool, args.plain(), traits)
-
-    def _asked(self, tool: str, args: Payload, traits: Traits) -> dict[str, Record]:
         found = {EXACT: {"a": args.digest}}
         for scheme in self._others:
-            found[scheme.name] = scheme.request(tool, args, traits)
+            try:
+                found[scheme.name] = scheme.request(tool, args, traits)
+            except Exception:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
+                found[scheme.name] = scheme.request(tool, args.plain(), traits)
         return found
 
     def outcome(
@@ -65,24 +62,15 @@ class Reading:
     ) -> dict[str, Record]:
         """The records of a result, one a scheme."""
         traits = self._traits.of(tool, annotations)
-        try:
-            return self._answered(tool, args, result, ok, traits, request)
-        except Exception:  # noqa: BLE001 - as above
-            return self._answered(tool, args.plain(), result.plain(), ok, traits, request)
-
-    def _answered(
-        self,
-        tool: str,
-        args: Payload,
-        result: Payload,
-        ok: bool,
-        traits: Traits,
-        request: Mapping[str, Record],
-    ) -> dict[str, Record]:
         found = {EXACT: {"r": result.digest}}
         for scheme in self._others:
             name = scheme.name
-            found[name] = scheme.outcome(tool, args, result, ok, traits, request[name])
+            asked = request[name]
+            try:
+                found[name] = scheme.outcome(tool, args, result, ok, traits, asked)
+            except Exception:  # noqa: BLE001 - as above
+                plain = args.plain(), result.plain()
+                found[name] = scheme.outcome(tool, *plain, ok, traits, asked)
         return found
 
     def makes(self, event: Event) -> bool:
@@ -97,7 +85,14 @@ class Reading:
 
         *last_ts* is the time of the event before it.
         """
-        data = event.data
+        data, ts = event.data, event.ts
+        gap = data.get("dt")
+        if gap is None and ts is not None and last_ts is not None:
+            gap = ts - last_ts
+        if self._ours and type(event) is Judged:
+            agent = data.get("agent", "")
+            call = Call(data["call"], data["tool"], data["ids"], data["message"], agent, ts, gap)
+            return call, data["args"]
         tool = str(data["tool"])
         records, complete = self._stored(data.get("ids"), outcome=False)
         approximate, args = False, data.get("args")
@@ -108,16 +103,13 @@ class Reading:
             for scheme in self._schemes:
                 if scheme.name not in records:
                     records[scheme.name] = scheme.request(tool, asked, traits)
-        gap = data.get("dt")
-        if gap is None and event.ts is not None and last_ts is not None:
-            gap = event.ts - last_ts
         call = Call(
             str(data["call"]),
             tool,
             records,
             str(data.get("message") or ""),
             str(data.get("agent") or ""),
-            event.ts,
+            ts,
             gap,
             approximate,
         )
@@ -133,6 +125,8 @@ class Reading:
     ) -> Outcome:
         """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
         data = event.data
+        if self._ours and type(event) is Judged:
+            return Outcome(data["outcome"], data["ids"], event.ts, data["duration"], closes)
         kind = str(data["outcome"])
         records, complete = self._stored(data.get("ids"), outcome=True)
         if not complete and kind != "pending":

@@ -139,11 +139,15 @@ class LoopGuard:
         *more*: ``call`` (its id; an id seen before is not counted again), ``message``, ``agent``,
         ``annotations``, ``wait_limit``. Never raises.
         """
-        return self._noted(self.live.before(tool, args, **more))
+        decision = self.live.before(tool, args, **more)
+        self._window.append(decision.ruling.verdict.signature)
+        return decision
 
     async def before_call_async(self, tool: str, args: object = None, **more: Any) -> Decision:
         """As ``before_call``, without blocking the event loop."""
-        return self._noted(await self.live.before_async(tool, args, **more))
+        decision = await self.live.before_async(tool, args, **more)
+        self._window.append(decision.ruling.verdict.signature)
+        return decision
 
     def after_call(
         self,
@@ -161,10 +165,6 @@ class LoopGuard:
             return decision.message
         advice = self.live.after(decision, result, outcome=outcome, duration=duration)
         return self._advised(decision, result, advice) if advice else result
-
-    def _noted(self, decision: Decision) -> Decision:
-        self._window.append(decision.ruling.verdict.signature)
-        return decision
 
     def _advised(self, decision: Decision, result: Any, advice: str) -> Any:
         if self.on_advice is not None:

@@ -66,9 +66,20 @@ ALLOW, BLOCK = Tier.ALLOW, Tier.BLOCK
 _TIERS = dict(zip(_WORDS, TIERS, strict=True))
 
 
-#: Traits of verdicts -> their part of the JSON.
-_TRAITS: dict[tuple[str, ...], str] = {}
-_TRAITS_KEPT = 500
+#: The policy and the traits of a verdict that allows -> how its JSON begins and ends.
+_ALLOWS: dict[tuple[str, tuple[str, ...]], tuple[str, str]] = {}
+_ALLOWS_KEPT = 500
+
+
+def _allows(policy: str, traits: tuple[str, ...]) -> tuple[str, str]:
+    if len(_ALLOWS) > _ALLOWS_KEPT:
+        _ALLOWS.clear()
+    names = ",".join(map(quote, traits))
+    said = _ALLOWS[policy, traits] = (
+        f'{{"tier":"allow","policy":{quote(policy)},"signature":',
+        f',"traits":[{names}]}}' if names else "}",
+    )
+    return said
 
 
 def tool_of(signature: str) -> str:
@@ -150,19 +161,21 @@ class Verdict:
 
     def to_text(self) -> str:
         """``to_json`` as compact JSON, of a verdict that allows; else empty. Agents wait for it twice a call."""
-        if self.tier is not ALLOW or self.detector or self.reason or self.ends_turn or self.source:
+        signature = self.signature
+        if (
+            self.tier is not ALLOW
+            or self.detector
+            or self.reason
+            or self.ends_turn
+            or self.source
+            or not signature
+        ):
             return ""
-        said = _TRAITS.get(self.traits)
-        if said is None:
-            if len(_TRAITS) > _TRAITS_KEPT:
-                _TRAITS.clear()
-            names = ",".join(map(quote, self.traits))
-            said = _TRAITS[self.traits] = f',"traits":[{names}]' if names else ""
-        signature = f',"signature":{quote(self.signature)}' if self.signature else ""
+        policy, traits = self.policy, self.traits
+        head, end = _ALLOWS.get((policy, traits)) or _allows(policy, traits)
         count = f',"count":{self.count}' if self.count else ""
         threshold = f',"threshold":{self.threshold}' if self.threshold else ""
-        policy = quote(self.policy)
-        return f'{{"tier":"allow","policy":{policy}{signature}{count}{threshold}{said}}}'
+        return f"{head}{quote(signature)}{count}{threshold}{end}"
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:

@@ -157,7 +157,7 @@ class Watched:
 
     def _identify(self, event: Event) -> None:
         tool, args = str(event.data["tool"]), Payload(event.data.get("args"), self._digester)
-        ids = self._guard.identify(tool, args)
+        ids = self._guard.reading.request(tool, args)
         event.data["ids"] = ids
         self._open[str(event.data["call"])] = (tool, args, ids)
 
@@ -168,7 +168,7 @@ class Watched:
         tool, args, ids = opened
         result = Payload(compared(event.data), self._digester)
         ok = event.data.get("outcome") == "ok"
-        event.data["ids"] = self._guard.identify_result(tool, args, result, ok, ids)
+        event.data["ids"] = self._guard.reading.outcome(tool, args, result, ok, ids)
 
 
 def _mark(event: Event) -> tuple[object, ...]:

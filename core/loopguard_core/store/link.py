@@ -62,6 +62,7 @@ class Link:
         "_looked",
         "_patience",
         "_pid",
+        "_sure_until",
         "_written",
         "closed",
         "create",
@@ -85,6 +86,8 @@ class Link:
         self._logs: tuple[FileId, ...] = ()
         self._anchor = -1
         self._looked = 0
+        #: Until then the connection is open, in this process, on the file that was written to before.
+        self._sure_until = 0
         self._written = 0
         self._pid = 0
         self._patience = PATIENCE
@@ -124,29 +127,25 @@ class Link:
             except sqlite3.Error as error:
                 raise self._failed(error) from None
 
-    def insert(self, sql: str, parameters: Parameters) -> int:
-        """``write`` for the one statement that an agent runs all the time, with no step too many."""
-        now = perf_counter_ns()
-        db = self._db
-        if (
-            db is None
-            or self._pid != os.getpid()
-            or self._anchor < 0
-            or now - self._looked >= _LOOK
-            or self._written != self.generation
-            or not os.fstat(self._anchor).st_nlink
-        ):
-            return self.write(sql, parameters)
+    def insert(self, sql: str, parameters: Parameters, watch: bool = True) -> None:
+        """``write`` for the one statement that an agent runs all the time, with no step too many.
+
+        Not *watch*: no look whether the file is still there, since there was one a moment ago.
+        """
+        if perf_counter_ns() >= self._sure_until or (watch and not os.fstat(self._anchor).st_nlink):
+            self.write(sql, parameters)
+            return
         try:
-            cursor = self._cursor.execute(sql, parameters)
+            self._cursor.execute(sql, parameters)
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
-            cursor = self._run_again(db, sql, parameters, error)
+            db = self._db
+            assert db is not None
+            self._run_again(db, sql, parameters, error)
         self.writes += 1
         if not self.writes & _LOOK_AFTER:
             self.tidy(WAL_BOUND)
-        return cursor.lastrowid or 0
 
     def change(self, sql: str, parameters: Parameters = ()) -> int:
         """The same; how many rows it changed."""
@@ -163,13 +162,12 @@ class Link:
                     "a new one is in use from here on"
                 )
         cursor = self._run(sql, parameters)
-        self._wrote()
-        return cursor
-
-    def _wrote(self) -> None:
+        if self._anchor >= 0:
+            self._sure_until = self._looked + _LOOK
         self.writes += 1
         if not self.writes & _LOOK_AFTER:
             self.tidy(WAL_BOUND)
+        return cursor
 
     def transaction(self) -> _Transaction:
         """Several statements in one write transaction, or in the one that is open already."""
@@ -356,6 +354,7 @@ class Link:
     # -- letting go ------------------------------------------------------------------------------
 
     def _drop(self) -> None:
+        self._sure_until = 0
         if self._anchor >= 0:
             os.close(self._anchor)
             self._anchor = -1

@@ -61,9 +61,7 @@ class MemoryStore(Store):
             if key is not None and key in self._once:
                 raise Taken(self._once[key].seq)
             ts = event.ts if event.ts == event.ts else None  # no number is no time
-            stored = Event(
-                event.type, event.session, seq=len(log) + 1, ts=ts, data=dict(event.data)
-            )
+            stored = Event(event.type, event.session, seq=len(log) + 1, ts=ts, data=event.fields())
             self._events.setdefault(event.session, log).append(stored)
             if key is not None:
                 self._once[key] = stored

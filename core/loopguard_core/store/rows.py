@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from loopguard_core.events import Judged
     from loopguard_core.redact import Redactor
 
 #: Fields that may be long; they stand apart, so that a fold never reads them.
@@ -147,11 +148,7 @@ def pack(
     ``to_json``, quicker. *spell* spells a text as a column of the engine can hold it.
     """
     kind = event.type
-    if kind in OF_CALL and not never and spell is None and encode is to_json:
-        row = _usual(event, redactor, limit)
-        if row is not None:
-            return row
-    rest = event.data.copy()
+    rest = event.fields()
     harmless = _HARMLESS
     if kind in OF_CALL:
         row = Row(0, None)
@@ -188,49 +185,40 @@ def pack(
     return row
 
 
-def _usual(event: Event, redactor: Redactor | None, limit: int) -> Row | None:
-    """The same row for a call in which nothing is unusual; None where something is.
+def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, str] | None:
+    """``data`` and ``payload`` of a call's start or end in which nothing is unusual; None where something is.
 
     An agent waits for this twice a call, so it writes no text that is written already and takes nothing apart.
     """
-    rest = event.data.copy()
-    row = Row(0, None)
-    call = rest.pop("call", "")
+    data, verdict = event.data, event.verdict
+    if verdict is None or len(data) != 5:
+        return None
     if event.type == "call_start":
-        name, tool = "args", rest.pop("tool", "")
-        if type(tool) is not str or not (tool and tool.isascii()):
-            return None
-        row.tool = tool
+        payload = f'{{"args":{event.args_text or to_json(data["args"])}}}'
+        rest = f'{{"message":{_quote(data["message"])}'
     else:
-        name = "result"
-    verdict = rest.get("verdict")
-    if type(call) is not str or not (call and call.isascii()) or type(verdict) is not dict:
+        result = data["result"]
+        payload = f'{{"result":{_quote(result) if type(result) is str else to_json(result)}}}'
+        rest = f'{{"outcome":"{data["outcome"]}","duration":{data["duration"]!r}'
+    said = verdict.to_text() or to_json(verdict.to_json())
+    rest = f'{rest},"ids":{_join(_chunks(data["ids"], 0))},"verdict":{said}'
+    if len(payload) > limit or not (rest.isascii() and (payload.isascii() or _fits_utf8(payload))):
         return None
-    if name not in rest or "source" in verdict:
+    clean = payload if redactor is None else redactor(payload)
+    return f"{rest}}}" if clean is payload else f'{rest},"redacted":true}}', clean
+
+
+def of_usual(event: Judged, texts: tuple[str, str]) -> Row | None:
+    """The row of *event* with the *texts* that ``usual`` gave; None where a column cannot hold a name."""
+    data, verdict = event.data, event.verdict
+    call, tool = data["call"], data.get("tool")
+    if verdict is None or not (call and call.isascii() and tool != "" and (tool or "").isascii()):
         return None
-    value = rest.pop(name)
-    if not _JUDGED.issuperset(rest):
-        return None
-    row.call = call
-    row.tier = TIERS.get(str(verdict.get("tier")), 0)
-    if type(value) is str:
-        text = f'{{"{name}":{_quote(value)}}}'
-    elif event.args_text and name == "args":
-        text = f'{{"args":{event.args_text}}}'
-    else:
-        text = to_json({name: value})
-    if len(text) > limit or not (text.isascii() or _fits_utf8(text)):
-        return None
-    row.payload = text if redactor is None else redactor(text)
-    if len(row.payload) > INLINE:
-        row.digest = content_digest(row.payload)
-    if row.payload is not text:
-        rest["redacted"] = True
-    elif (said := event.verdict_text) and said.isascii() and len(rest) > 1:
-        del rest["verdict"]
-        row.data = f'{to_json(rest)[:-1]},"verdict":{said}}}'
-        return row
-    row.data = to_json(rest)
+    row = Row(int(verdict.tier), None)
+    row.call, row.tool = call, tool
+    row.data, row.payload = texts
+    if len(texts[1]) > INLINE:
+        row.digest = content_digest(texts[1])
     return row
 
 

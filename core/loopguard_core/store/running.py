@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.store.rows import Row
 
-_OPEN_CALLS = 200
+#: Open calls of which the tier is kept.
+OPEN_CALLS = 200
 
 
 class Running:
@@ -35,7 +36,7 @@ class Running:
         tier, mark = row.tier, row.mark
         if kind == "call_start":
             self.calls += 1
-            if len(self.tiers) > _OPEN_CALLS:
+            if len(self.tiers) > OPEN_CALLS:
                 self.tiers.clear()
             self.tiers[row.call] = tier or 0
             if (tier or 0) > self.level:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _thread import _local
 
-from loopguard_core.events import TYPES, Event
+from loopguard_core.events import TYPES, Event, Judged
 from loopguard_core.processes import alive, started
 from loopguard_core.store import filing, records, rows, schema
 from loopguard_core.store import statements as sql
@@ -48,7 +48,7 @@ class SqliteStore(Store):
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
         self._own: Own | None = None
-        self._appended = False
+        self._wrote = False
         self._wakes = _local()
 
     @property
@@ -60,12 +60,28 @@ class SqliteStore(Store):
     def append(self, event: Event, *, expect: int | None = None) -> int:
         if not event.session:
             raise ValueError("an event needs a session to be appended")
+        row = texts = None
+        if type(event) is Judged and not self._has_secret_tool:
+            texts = rows.usual(event, self._redactor, self._limit)
+            if texts is not None:
+                own = self._own
+                if own is not None and len(texts[1]) <= rows.INLINE:
+                    with self._link.lock:
+                        key = own.allowed(self._link, expect, event, texts)
+                    if key:
+                        return key & schema.MASK if key & filing.EVERY else self._filed(key)
+                row = rows.of_usual(event, texts)
+        return self._append(event, expect, row)
+
+    def _append(self, event: Event, expect: int | None, row: rows.Row | None) -> int:
+        """Append an event of any kind; *row* is its row, where that is known."""
         kind = event.type
         session = event.session
         if not session.isascii():
             session = rows.column(session)
-        never = self._has_secret_tool and self._never_stored(session, event)
-        row = rows.pack(event, self._redactor, self._limit, never=never)
+        if row is None:
+            never = self._has_secret_tool and self._never_stored(session, event)
+            row = rows.pack(event, self._redactor, self._limit, never=never)
         named = row.request
         if row.request is not None or kind == "request_opened":
             with self._link.lock, self._link.transaction():
@@ -77,8 +93,13 @@ class SqliteStore(Store):
                 event.data["request"] = row.request
         else:
             key = self._insert(session, expect, event, row)
-        if not key & filing.EVERY:
-            self._file(key)
+        return key & schema.MASK if key & filing.EVERY else self._filed(key)
+
+    def _filed(self, key: int) -> int:
+        """The number of the event with *key*, after which calls up to it can be found by the table of calls."""
+        with self._link.lock:
+            if filing.bring_up(self._link, key) and self._own is not None:
+                self._own.filed(key)
         return key & schema.MASK
 
     def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
@@ -121,23 +142,17 @@ class SqliteStore(Store):
         link = self._link
         with link.lock:
             own = self._own
-            if own is None and self._appended:
+            if own is None and self._wrote:
                 from loopguard_core.store.tails import Own  # not for a process that appends once
 
                 own = self._own = Own()
             key = 0 if own is None else own.append(link, session, expect, event, row)
             if not key:
                 key = self._insert_generally(session, expect, event, row)
-                self._appended = True
+                self._wrote = True
                 if own is not None:
                     own.appended(link, session)
             return key
-
-    def _file(self, key: int) -> None:
-        """Let calls up to the event with *key* be found by the table of calls."""
-        with self._link.lock:
-            if filing.bring_up(self._link, key) and self._own is not None:
-                self._own.filed(key)
 
     def _insert_generally(
         self, session: str, expect: int | None, event: Event, row: rows.Row

@@ -10,13 +10,14 @@ from __future__ import annotations
 from loopguard_core.events import TYPES
 from loopguard_core.store import rows, schema
 from loopguard_core.store.driver import sqlite3
-from loopguard_core.store.running import Running
+from loopguard_core.store.running import OPEN_CALLS, Running
+from loopguard_core.verdict import ALLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from loopguard_core.events import Event
+    from loopguard_core.events import Event, Judged
     from loopguard_core.store.link import Link
     from loopguard_core.store.rows import Row
 
@@ -114,15 +115,16 @@ _AFTER = {
     (large, begins): _after(large, begins) for large in (False, True) for begins in (False, True)
 }
 
-# The two that an agent runs all the time: a call's start and end in which nothing is unusual. They name no
-# column that is empty: for each None that is bound, Python's driver looks for a converter.
-_RUNNING = "calls, worst, level, ended, tier, data, payload"
+# The two that an agent runs all the time: the start and the end of a call that is allowed, in a session where
+# the last one was. They name no column that is empty: for each None that is bound, Python's driver looks for
+# a converter.
+_RUNNING = "type, tier, level, id, sid, ts, call, data, payload, calls, worst, ended"
 _STARTS = f"""
-INSERT INTO event (type, id, sid, ts, call, {_RUNNING}, tool)
-VALUES ('call_start', ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"""
+INSERT INTO event ({_RUNNING}, tool) VALUES
+('call_start', 0, 0, ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"""
 _ENDS = f"""
-INSERT INTO event (type, id, sid, ts, call, {_RUNNING})
-VALUES ('call_end', ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"""
+INSERT INTO event ({_RUNNING}) VALUES
+('call_end', 0, 0, ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9)"""
 
 
 class Own:
@@ -166,28 +168,73 @@ class Own:
         tail.key += 1
         tier, mark = tail.step(event.type, row, _unknown)
         try:
-            if (
-                mark is not None
-                or row.digest is not None
-                or row.data is None
-                or row.payload is None
-            ):
-                statement = _AFTER[row.digest is not None, begins]
-                return link.insert(statement, tail.columns(event, row, tier, mark))
-            usual = (
-                *(tail.key, tail.sid, event.ts, call, tail.calls, tail.worst, tail.level),
-                *(tail.ended, tier, row.data, row.payload),
+            link.insert(
+                _AFTER[row.digest is not None, begins], tail.columns(event, row, tier, mark)
             )
-            if begins:
-                return link.insert(_STARTS, (*usual, row.tool))
-            if event.type == "call_end":
-                return link.insert(_ENDS, usual)
-            return link.insert(_AFTER[False, False], tail.columns(event, row, tier, mark))
         except sqlite3.IntegrityError:
             self._tail = None
             if row.digest is None:  # else it is rather the payload that is new
                 self._trust = _DISTRUST
             return 0
+        return tail.key
+
+    def allowed(self, link: Link, expect: int | None, event: Judged, texts: tuple[str, str]) -> int:
+        """The same for a call's start or end, given *texts* as ``rows.usual`` does, where nothing but their number changes."""
+        tail = self._tail
+        if (
+            tail is None
+            or tail.level
+            or expect != tail.key & schema.MASK
+            or event.session != self._session
+            or link.generation != self._generation
+            or event.verdict is None
+            or event.verdict.tier is not ALLOW
+        ):
+            return 0
+        data = event.data
+        call: str = data["call"]
+        tiers = tail.tiers
+        try:
+            if event.type == "call_start":
+                tool = data["tool"]
+                if (
+                    call in self._known
+                    or len(tiers) > OPEN_CALLS
+                    or not (tool and tool.isascii() and call and call.isascii())
+                ):
+                    return 0
+                self._known.add(call)
+                tiers[call] = 0
+                tail.calls += 1
+                tail.key = key = tail.key + 1
+                link.insert(
+                    _STARTS,
+                    (
+                        key,
+                        tail.sid,
+                        event.ts,
+                        call,
+                        *texts,
+                        tail.calls,
+                        tail.worst,
+                        tail.ended,
+                        tool,
+                    ),
+                )
+            else:
+                if tiers.get(call) != 0:
+                    return 0
+                del tiers[call]
+                tail.key = key = tail.key + 1
+                link.insert(
+                    _ENDS,
+                    (key, tail.sid, event.ts, call, *texts, tail.calls, tail.worst, tail.ended),
+                    watch=False,
+                )
+        except sqlite3.IntegrityError:
+            self._tail, self._trust = None, _DISTRUST
+            return 0
+        return key
 
     def appended(self, link: Link, session: str) -> None:
         """The general statement appended an event: after a few of them, the next may be ours."""
