@@ -370,14 +370,10 @@ class LiveSession:
             duration = time.monotonic() - decision.began
         if outcome not in OUTCOMES:
             outcome = self._spelled(outcome)
+        asked, journal = decision.payload, self._journal
         with self._lock:
-            ids = self._journal.guard.reading.outcome(
-                decision.tool,
-                decision.payload,
-                payload,
-                outcome == "ok",
-                decision.ids,
-                decision.annotations,
+            ids = journal.guard.reading.outcome(
+                decision.tool, asked, payload, outcome == "ok", decision.ids, decision.annotations
             )
             end = {
                 "call": decision.call,
@@ -389,13 +385,12 @@ class LiveSession:
             if foreign is not None:
                 end["foreign"] = dict(foreign)
             try:
-                event = Judged("call_end", self.session, time.time(), end)
-                verdict = self._journal.finish(event)
+                verdict = journal.finish(Judged("call_end", self.session, time.time(), end))
             except Taken:
                 return ""
         decision.verdict = verdict
-        latch = self._journal.guard.latch
-        if verdict is not None and latch is not None and latch.verdict is verdict:
+        latch = journal.guard.latch
+        if latch is not None and verdict is not None and latch.verdict is verdict:
             decision.ends_turn = True
         if self.config.mode == "observe":
             return decision.message

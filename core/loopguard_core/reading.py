@@ -86,13 +86,12 @@ class Reading:
         *last_ts* is the time of the event before it.
         """
         data, ts = event.data, event.ts
-        gap = data.get("dt")
-        if gap is None and ts is not None and last_ts is not None:
-            gap = ts - last_ts
+        gap = None if ts is None or last_ts is None else ts - last_ts
         if self._ours and type(event) is Judged:
             agent = data.get("agent", "")
             call = Call(data["call"], data["tool"], data["ids"], data["message"], agent, ts, gap)
             return call, data["args"]
+        said = data.get("dt")
         tool = str(data["tool"])
         records, complete = self._stored(data.get("ids"), outcome=False)
         approximate, args = False, data.get("args")
@@ -110,7 +109,7 @@ class Reading:
             str(data.get("message") or ""),
             str(data.get("agent") or ""),
             ts,
-            gap,
+            gap if said is None else said,
             approximate,
         )
         return call, args

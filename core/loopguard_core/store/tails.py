@@ -118,7 +118,7 @@ _AFTER = {
 # The two that an agent runs all the time: the start and the end of a call that is allowed, in a session where
 # the last one was. They name no column that is empty: for each None that is bound, Python's driver looks for
 # a converter.
-_RUNNING = "type, tier, level, id, sid, ts, call, data, payload, calls, worst, ended"
+_RUNNING = "type, tier, level, id, sid, ts, call, data, payload, worst, ended, calls"
 _STARTS = f"""
 INSERT INTO event ({_RUNNING}, tool) VALUES
 ('call_start', 0, 0, ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"""
@@ -180,20 +180,20 @@ class Own:
 
     def allowed(self, link: Link, expect: int | None, event: Judged, texts: tuple[str, str]) -> int:
         """The same for a call's start or end, given *texts* as ``rows.usual`` does, where nothing but their number changes."""
-        tail = self._tail
+        tail, verdict = self._tail, event.verdict
         if (
             tail is None
             or tail.level
             or expect != tail.key & schema.MASK
             or event.session != self._session
             or link.generation != self._generation
-            or event.verdict is None
-            or event.verdict.tier is not ALLOW
+            or verdict is None
+            or verdict.tier is not ALLOW
         ):
             return 0
-        data = event.data
+        data, tiers, key = event.data, tail.tiers, tail.key + 1
         call: str = data["call"]
-        tiers = tail.tiers
+        sid, ts, worst, ended = tail.sid, event.ts, tail.worst, tail.ended
         try:
             if event.type == "call_start":
                 tool = data["tool"]
@@ -205,32 +205,15 @@ class Own:
                     return 0
                 self._known.add(call)
                 tiers[call] = 0
-                tail.calls += 1
-                tail.key = key = tail.key + 1
-                link.insert(
-                    _STARTS,
-                    (
-                        key,
-                        tail.sid,
-                        event.ts,
-                        call,
-                        *texts,
-                        tail.calls,
-                        tail.worst,
-                        tail.ended,
-                        tool,
-                    ),
-                )
-            else:
-                if tiers.get(call) != 0:
-                    return 0
+                tail.key = key
+                tail.calls = calls = tail.calls + 1
+                link.insert(_STARTS, (key, sid, ts, call, *texts, worst, ended, calls, tool))
+            elif tiers.get(call) == 0:
                 del tiers[call]
-                tail.key = key = tail.key + 1
-                link.insert(
-                    _ENDS,
-                    (key, tail.sid, event.ts, call, *texts, tail.calls, tail.worst, tail.ended),
-                    watch=False,
-                )
+                tail.key = key
+                link.insert(_ENDS, (key, sid, ts, call, *texts, worst, ended, tail.calls), False)
+            else:
+                return 0
         except sqlite3.IntegrityError:
             self._tail, self._trust = None, _DISTRUST
             return 0
