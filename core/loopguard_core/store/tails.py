@@ -193,7 +193,7 @@ class Own:
             return 0
         data, tiers, key = event.data, tail.tiers, tail.key + 1
         call: str = data["call"]
-        sid, ts, worst, ended = tail.sid, event.ts, tail.worst, tail.ended
+        rest, payload = texts
         try:
             if event.type == "call_start":
                 tool = data["tool"]
@@ -207,11 +207,39 @@ class Own:
                 tiers[call] = 0
                 tail.key = key
                 tail.calls = calls = tail.calls + 1
-                link.insert(_STARTS, (key, sid, ts, call, *texts, worst, ended, calls, tool))
+                link.insert(
+                    _STARTS,
+                    (
+                        key,
+                        tail.sid,
+                        event.ts,
+                        call,
+                        rest,
+                        payload,
+                        tail.worst,
+                        tail.ended,
+                        calls,
+                        tool,
+                    ),
+                )
             elif tiers.get(call) == 0:
                 del tiers[call]
                 tail.key = key
-                link.insert(_ENDS, (key, sid, ts, call, *texts, worst, ended, tail.calls), False)
+                link.insert(
+                    _ENDS,
+                    (
+                        key,
+                        tail.sid,
+                        event.ts,
+                        call,
+                        rest,
+                        payload,
+                        tail.worst,
+                        tail.ended,
+                        tail.calls,
+                    ),
+                    False,
+                )
             else:
                 return 0
         except sqlite3.IntegrityError:
