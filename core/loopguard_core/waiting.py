@@ -237,8 +237,9 @@ class Waiting:
             request = store.request(ticket.request) or self._by_call(store, ticket)
             if request is None and self._journal.away is not None:
                 return None  # it was opened before the server went away
-            if request is None:
-                return Answer("cancelled")  # deleted with its session, or with the whole store
+            if request is None:  # deleted with its session, or with the whole store
+                self._journal.catch_up()  # which begins the session anew, before the answer is noted
+                return Answer("cancelled")
             if not request.resolution:
                 return None
             given = _given(store, request) if request.resolution == "modified" else None
