@@ -200,7 +200,11 @@ def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, st
         result = data["result"]
         payload = f'{{"result":{_quote(result) if type(result) is str else to_json(result)}}}'
         rest = f'{{"outcome":"{data["outcome"]}","duration":{data["duration"]!r}'
-    said = verdict.to_text() or to_json(verdict.to_json())
+    said = verdict.to_text()
+    if not said:
+        if verdict.source:  # another guard may quote anything
+            return None
+        said = to_json(verdict.to_json())
     rest = f'{rest},"ids":{_join(_chunks(data["ids"], 0))},"verdict":{said}'
     if len(payload) > limit or not (rest.isascii() and (payload.isascii() or _fits_utf8(payload))):
         return None
