@@ -18,10 +18,10 @@ from processes import environment
 
 #: Modules that cost a hook more than they do for it.
 SLOW = {"re", "json", "enum", "dataclasses", "typing", "tomllib", "datetime", "_hashlib"}
+LOOKED_FOR = (*redact._TOKENS.values(), *redact._NAMES.values(), redact._ENV, redact._BEARER)
 SHAPES = sorted(
-    {shape for gates in redact._SHAPES for _, _, shape in gates}
-    | {name for _, name in redact._NAMES}
-    | {redact._VALUE, redact._LIST, redact._MEMBERS, redact._HEADER, redact._ENV, redact._BEARER}
+    {shape.pattern for shape in LOOKED_FOR}
+    | {redact._VALUE, redact._LIST, redact._MEMBERS, redact._HEADER}
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import threading
 import time
@@ -98,6 +99,47 @@ def test_a_secret_is_found_in_a_text_of_any_length(around: str, secret: str, pad
         clean = Redactor(b"k")(whole)
         assert MARK in clean and json.loads(clean).keys() == json.loads(whole).keys()
         assert secret.split("-----")[0][-8:] not in clean
+
+
+@pytest.mark.parametrize(("around", "secret"), SECRETS)
+def test_a_secret_is_found_in_the_first_text_of_a_process(around: str, secret: str) -> None:
+    spec = importlib.util.find_spec("loopguard_core.redact")
+    assert spec is not None and spec.loader is not None
+    fresh = importlib.util.module_from_spec(spec)  # no shape is compiled yet
+    spec.loader.exec_module(fresh)
+    clean = fresh.Redactor(b"k")(dump(around.format(secret)))
+    assert MARK in clean and secret.split("-----")[0][-8:] not in clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tvly-{}",
+        "npm_{}",
+        "?sig={}",
+        "&sig={}",
+        "ya29.{}",
+        "$1${}",
+        "://x:{}@",
+        "AKIA{}",
+        "eyJ{}.{}",
+        '{{"auth":"{}"}}',
+        "mysql -p{}",
+        "pwd:{}",
+        "token:{}",
+        "cookie:{}",
+        "authorization:{}",
+        "secret:{}",
+        "credential:{}",
+        "passphrase:{}",
+        "bearer {}",
+        "FOO_PASS={}",
+    ],
+)
+def test_a_secret_is_found_where_nothing_else_stands(text: str) -> None:
+    secret = "123456123456123456"
+    clean = Redactor(b"k")(dump(text.format(secret, secret)))
+    assert MARK in clean and secret not in clean
 
 
 def test_secrets_that_stand_side_by_side_all_go() -> None:

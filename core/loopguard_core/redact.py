@@ -1,17 +1,16 @@
 """Secrets are taken out of every text before it is written anywhere.
 
-It works on the JSON text of an event's fields, in one walk from hit to hit: what may begin a secret is
-looked for by its rarest letter, which costs little where there is none, and only at a hit is the whole
-shape tried. What was found is replaced by a marker with a keyed digest, so that equal secrets still
-compare equal and cannot be guessed. Names stay readable, values go.
+It works on the JSON text of an event's fields. Most texts lack a letter that a secret of some shape cannot
+do without, which is seen at the speed of memory; only where all of its letters are there is a shape looked for,
+in one walk from hit to hit. What was found is replaced by a marker with a keyed digest, so that equal secrets
+still compare equal and cannot be guessed. Names stay readable, values go.
 """
 
 from __future__ import annotations
 
 from loopguard_core.events import dump, load
 from loopguard_core.identity import Digester
-from loopguard_core.patterns import compiled as _shape
-from loopguard_core.patterns import escape
+from loopguard_core.patterns import compiled, escape
 from loopguard_core.plain_json import writer
 
 TYPE_CHECKING = False
@@ -39,84 +38,105 @@ _DASHED = rf"""(?x)-(?=
   | (?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]+)
   | p(?<=sshpass[ ]-p)[ ]?['"\\]*([^\s'"\\]+)
   | pass(?:in|out)?[ =]pass:([^\s'"\\]+))"""
-_TOKENS = (
-    # letters to look for, the whole shape with what goes as its last group, or all of it
-    ("-", _DASHED),
-    (
-        "_",
-        r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
-        rf"|(?<=npm_)|(?<={_START}hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
-        rf"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<={_START}secret_)(?=[A-Za-z0-9]{{32}}))"
-        r"([A-Za-z0-9_]+)",
-    ),
-    (
-        "A",  # Amazon, Google, and the bots of Telegram
-        rf"A(?:[KS]IA(?<={_START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza([A-Za-z0-9_-]{{30,}})"
-        r"|A(?<=[0-9]{6}:AA)[A-Za-z0-9_-]{30,})",
-    ),
-    (
-        "J",
-        rf"J(?<={_START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*)?)",
-    ),
-    ("G", r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
-    (
-        "-----BEGIN",
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
-    ),
-    (
-        "@",
-        r'://(?:[^\s/:@"\\]*:([^\s/@"\\]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
-    ),
-    ("ya29.", rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})"),
-    # hashes of passwords, as they stand in shadow and htpasswd files
-    ("$", r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})"),
-    ("hooks.slack.com/services/", r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})"),
-    ("?", rf"\?{_SIGNATURE}"),
-    ("&", rf"&{_SIGNATURE}"),
-    # Docker's login
-    ('"auth', r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})'),
-    ("mysql", r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)"),
-)
+
+
+class _Shape:
+    """What a secret, or the name of one, looks like. Each match has one of the *words*.
+
+    It is compiled when a text first has such a word, or when it is looked for a second time: a hook process,
+    which lives for one call, mostly compiles none.
+    """
+
+    __slots__ = ("_words", "pattern", "search")
+
+    def __init__(self, pattern: str, *words: str) -> None:
+        self.pattern, self._words = pattern, words
+        #: Finds the first in a text.
+        self.search: Callable[[str], re.Match[str] | None] = self._search_by_words
+
+    def _search_by_words(self, text: str) -> re.Match[str] | None:
+        self.search = self._compile_and_search
+        return self.search(text) if any(word in text for word in self._words) else None
+
+    def _compile_and_search(self, text: str) -> re.Match[str] | None:
+        self.search = compiled(self.pattern).search
+        return self.search(text)
+
+
 #: letters from the rarest to the most frequent, and what stands in every JSON text
-_RARE = '@$?&JGA_-zqjxvkbwgpyfmucldhrsnioate/.0123456789":'
+_RARE = '@$?&JGBA_-zqjxvkbwgpyfmcdhioultrsnae/.0123456789":'
 
 
 def _rarest(letters: str) -> str:
     """The one of *letters* that most texts lack: one letter is looked for ten times as fast as several."""
-    return min(letters, key=_RARE.find, default="")
+    return min(letters, key=_RARE.find)
 
 
-def _gated(shapes: Iterable[tuple[str, str]], long: int) -> tuple[tuple[str, str, str], ...]:
-    """For each shape the rarest letter, the word that has to stand in the text as well, and the shape.
-
-    Words of *long* letters or fewer are left to the shape.
-    """
-    return tuple(
-        (_rarest(letters), letters if len(letters) > long else "", shape)
-        for letters, shape in shapes
-    )
-
-
-#: Of a text below so many characters all words are looked for first: a process that lives for one call would
-#: have to compile the shapes. In a longer one, a shape finds its first letters quicker than a short word is.
-_SHORT, _LONG = 500, 8
-_SHAPES = _gated(_TOKENS, 0), _gated(_TOKENS, _LONG)
+#: By a letter that each has, and which most texts lack. What goes is the last group, or all of it.
+_TOKENS = {
+    "-": _Shape(
+        _DASHED,
+        *("sk-", "pat-", "pypi-", "xox", "xapp-", "xai-", "tvly-", "CSPX-", "PMAK-", "KEY-"),
+        *("-u", "-p"),
+    ),
+    "_": _Shape(
+        r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
+        rf"|(?<=npm_)|(?<={_START}hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
+        rf"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<={_START}secret_)(?=[A-Za-z0-9]{{32}}))"
+        r"([A-Za-z0-9_]+)",
+        *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "_pat_", "k_live_", "k_test_", "npm_", "hf_"),
+        *("gsk_", "whsec_", "_v1_", "sbp_", "shp", "_api_", "figd_", "ntn_", "secret_"),
+    ),
+    # Amazon, Google, and the bots of Telegram
+    "A": _Shape(
+        rf"A(?:[KS]IA(?<={_START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza([A-Za-z0-9_-]{{30,}})"
+        r"|A(?<=[0-9]{6}:AA)[A-Za-z0-9_-]{30,})",
+        *("AKIA", "ASIA", "AIza", ":AA"),
+    ),
+    "J": _Shape(
+        rf"J(?<={_START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*)?)",
+        "eyJ",
+    ),
+    "G": _Shape(r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})", "SG."),
+    "B": _Shape(
+        r"B(?<=-----B)EGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
+        "-----BEGIN",
+    ),
+    "@": _Shape(
+        r'://(?:[^\s/:@"\\]*:([^\s/@"\\]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
+        "://",
+    ),
+    "y": _Shape(rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})", "ya29."),
+    # hashes of passwords, as they stand in shadow and htpasswd files
+    "$": _Shape(r"\$(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})", "$"),
+    # so long a word is found quicker than its shape
+    "hooks.slack.com/services/": _Shape(
+        r"hooks\.slack\.com/services/([A-Za-z0-9/]{16,})", "hooks.slack.com/services/"
+    ),
+    "?": _Shape(rf"\?{_SIGNATURE}", "sig=", "Signature="),
+    "&": _Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
+    # Docker's login
+    "h": _Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
+    "q": _Shape(r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)", "mysql"),
+}
 
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
 _KEYED = "api|access|private|secret|encryption|signing|auth|master|account|shared|license"
 _KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.split("|"))
-_NAMES = (
-    # letters to look for, what the name ends with; "cre" stands in both of its two
-    ("w", r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd)))"),
-    ("k", rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES})|(?P<header>ie)(?<=cookie))"),
-    ("z", "z(?<=authoriz)(?P<header>ation)"),
-    ("cre", r"cre(?:t(?<=secret)(?!s)|dentials?)"),
-    ("passphrase", "passphrase"),
-)
-_ENV = r"_(?:KEY|PASS)(?=[A-Z0-9_]{0,40}\s?=)"
-_BEARER = r"bearer\s+([a-z0-9._~+/=-]{16,})"
+_NAMES = {
+    "w": _Shape(r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd)))", "word", "wd"),
+    "k": _Shape(
+        rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES})|(?P<header>ie)(?<=cookie))",
+        *("token", "key", "cookie"),
+    ),
+    "z": _Shape("z(?<=authoriz)(?P<header>ation)", "authorization"),
+    "c": _Shape(r"cre(?:t(?<=secret)(?!s)|dentials?)", "cre"),
+    "p": _Shape("passphrase", "passphrase"),
+}
+_ENV = _Shape(r"_(?:KEY|PASS)(?=[A-Z0-9_]{0,40}\s?=)", "_KEY", "_PASS")
+_BEARER = _Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
 
 # A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
 # the text stands behind twice as many and one more.
@@ -144,18 +164,6 @@ _NO_SECRET = (
     r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
     r"|optional|undefined|required|secretstr|self|os|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
 )
-
-
-class _Searches(dict[str, object]):
-    """Pattern -> its ``search``, made when it is first needed, since a hook process lives for one call."""
-
-    def __missing__(self, pattern: str) -> object:
-        made = self[pattern] = _shape(pattern).search
-        return made
-
-
-_search: Callable[[str], Callable[[str], re.Match[str] | None]]
-_search = _Searches().__getitem__  # type: ignore[assignment]
 
 
 def _all_from(match: re.Match[str]) -> Iterator[re.Match[str]]:
@@ -197,7 +205,7 @@ class Redaction:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
-        return _shape(pattern)
+        return compiled(pattern)
     except ValueError as error:
         raise ValueError(f"the redaction pattern {pattern!r} is not usable: {error}") from None
 
@@ -205,13 +213,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Takes secrets out, with this machine's *key* for the digests in the markers."""
 
-    __slots__ = ("_digester", "_foreign", "_names", "rules")
+    __slots__ = ("_adds", "_digester", "_fields", "_foreign", "rules")
 
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
         self._digester = Digester(key)
-        names = (*_NAMES, *((f, escape(f)) for f in self.rules.fields))
-        self._names = _gated(names, 0), _gated(names, _LONG)
+        self._adds = bool(self.rules.patterns or self.rules.fields)
+        self._fields = [(_rarest(f), _Shape(escape(f), f)) for f in self.rules.fields]
         self._foreign = not "".join(self.rules.fields).isascii()
 
     def marker(self, secret: str) -> str:
@@ -220,35 +228,40 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The JSON *text* without secrets, still JSON; the same object where there is none."""
-        if self.rules.patterns or self.rules.fields:
+        if self._adds:
             text = self._own(text)
-        spans = self._spans(text)
-        return text if not spans else self._replace(text, spans)
-
-    def _spans(self, text: str) -> list[Span]:
+        low = text.lower() if text.isascii() else self._lowered(text)
+        # What follows is what most short texts cost, so it is spelled: each shape needs one of these letters. A
+        # capital letter is one that lowering changed.
         spans: list[Span] = []
-        long = len(text) >= _SHORT
-        for gate, word, shape in _SHAPES[long]:
-            if gate in text and word in text and (first := _search(shape)(text)):
-                spans += [m.span(m.lastindex or 0) for m in _all_from(first)]
-        low = self._lowered(text)
-        for gate, word, name in self._names[long]:
-            if gate in low and word in low and (first := _search(name)(low)):
-                headers: list[re.Match[str]] = []
-                spans += _found(text, _apart(_all_from(first), headers), _value)
-                spans += _found(text, headers, _header)
-        named = "_" in text and (long or "_KEY" in text or "_PASS" in text)
-        if named and (first := _search(_ENV)(text)):
-            spans += _found(text, _all_from(first), _value)
-        if "b" in low and "bearer" in low and (first := _search(_BEARER)(low)):
+        if (
+            "h" in text
+            or "." in text
+            or "_" in text
+            or "-" in text
+            or low != text
+            or "=" in text
+            or "$" in text
+            or "@" in text
+        ):
+            spans += _tokens(text)
+        if (
+            ("p" in low and "h" in low)
+            or ("w" in low and "d" in low)
+            or "k" in low
+            or ("c" in low and "cre" in low)
+            or "z" in low
+        ):
+            spans += _named(text, low, _NAMES.items())
+        if "b" in low and (first := _BEARER.search(low)):
             spans += [m.span(1) for m in _all_from(first)]
-        return spans
+        if self._fields:
+            spans += _named(text, low, self._fields)
+        return self._replace(text, spans) if spans else text
 
     def _lowered(self, text: str) -> str:
         """*text* as names are looked for in it, letter by letter. Only a person's own may be of other letters
         than ASCII's, and to lower those takes ten times as long."""
-        if text.isascii():
-            return text.lower()
         if not self._foreign:
             return text.encode("ascii", "replace").lower().decode("ascii")
         low = text.lower()
@@ -312,6 +325,28 @@ class Redactor:
         return whole[: start - at] + self.marker(match.group(1)) + whole[end - at :]
 
 
+def _tokens(text: str) -> list[Span]:
+    """Secrets that are known by what they look like, and those of environment variables."""
+    spans: list[Span] = []
+    for letter in _TOKENS:
+        if letter in text and (first := _TOKENS[letter].search(text)):
+            spans += [m.span(m.lastindex or 0) for m in _all_from(first)]
+    if "_" in text and (first := _ENV.search(text)):
+        spans += _found(text, _all_from(first), _value)
+    return spans
+
+
+def _named(text: str, low: str, names: Iterable[tuple[str, _Shape]]) -> list[Span]:
+    """Secrets that are known by their *names*, which are looked for in the lowered text *low*."""
+    spans: list[Span] = []
+    for letter, name in names:
+        if letter in low and (first := name.search(low)):
+            headers: list[re.Match[str]] = []
+            spans += _found(text, _apart(_all_from(first), headers), _value)
+            spans += _found(text, headers, _header)
+    return spans
+
+
 def _apart(names: Iterator[re.Match[str]], headers: list[re.Match[str]]) -> Iterator[re.Match[str]]:
     """*names* of fields; those of HTTP headers, whose values go to the end of the line, go to *headers*."""
     for name in names:
@@ -340,11 +375,11 @@ def _each(text: str, start: int, end: int) -> Iterator[Span]:
     """The strings that stand there: the values of a list are found as one."""
     quote = None
     if text.find('"', start, end) >= 0:
-        quote = _shape(r'\\*"$').search(text, max(0, start - 40), start)
+        quote = compiled(r'\\*"$').search(text, max(0, start - 40), start)
     if quote is not None:
         q = escape(quote.group())
-        piece = _shape(_TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
-        comma = _shape(rf"{q}\s*,\s*{q}")
+        piece = compiled(_TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
+        comma = compiled(rf"{q}\s*,\s*{q}")
         while (here := piece.match(text, start, end)) and (
             found := comma.match(text, here.end(), end)
         ):
@@ -354,10 +389,10 @@ def _each(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _header(text: str, name: re.Match[str]) -> Span | None:
-    found = _shape(_LIST).match(text, name.end())
+    found = compiled(_LIST).match(text, name.end())
     if found is not None:
         return found.span("values")
-    found = _shape(_HEADER).match(text, name.end())
+    found = compiled(_HEADER).match(text, name.end())
     if found is None or _stands_alone(text, found.start(1)):
         return None  # no text: a number, or what has names of its own
     return found.span(1)
@@ -365,7 +400,7 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
 
 def _value(text: str, name: re.Match[str]) -> Span | None:
     """The value that belongs to the *name* that was found in *text*."""
-    found = _shape(_VALUE).match(text, name.end())
+    found = compiled(_VALUE).match(text, name.end())
     if found is None:
         return _elsewhere(text, name)
     if found.group("quoted"):
@@ -375,20 +410,20 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     if _stands_alone(text, start):  # a JSON value that is no string: a number, or a word
         secret = bare[0] in "-0123456789" and name.group().startswith(("w", "pass"))
     else:
-        secret = _shape(_NO_SECRET).match(bare) is None
+        secret = compiled(_NO_SECRET).match(bare) is None
     return (start, end) if secret else None
 
 
 def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     """The value where nothing but its place says that it belongs to the *name*."""
     if _takes_a_word(text, name.start()):
-        found = _shape(_FLAG).match(text, name.end())
+        found = compiled(_FLAG).match(text, name.end())
         return found.span(1) if found is not None else None
-    found = _shape(_LIST).match(text, name.end())
+    found = compiled(_LIST).match(text, name.end())
     if found is not None:
-        secret = _shape(_NO_SECRET).match(found.group("values")) is None
+        secret = compiled(_NO_SECRET).match(found.group("values")) is None
         return found.span("values") if secret else None
-    found = _shape(_MEMBERS).match(text, name.end())
+    found = compiled(_MEMBERS).match(text, name.end())
     return found.span("value") if found is not None else None
 
 
@@ -397,7 +432,7 @@ def _takes_a_word(text: str, at: int) -> bool:
     before = text[max(0, at - 80) : at]
     if "--" not in before and "login" not in before:
         return False
-    return _search(_BEFORE_WORD)(before) is not None
+    return compiled(_BEFORE_WORD).search(before) is not None
 
 
 def _stands_alone(text: str, at: int) -> bool:
