@@ -31,6 +31,7 @@ def spellings(names: Iterable[str]) -> tuple[str, ...]:
 
 
 PATH, COMMAND, QUERY, ADDRESS = "path", "command", "query", "address"
+_PLACES = (PATH, ADDRESS)
 _ROLES = {
     PATH: "path file file_path filepath filename file_name dir directory dir_path directory_path folder root cwd"
     " workdir work_dir working_directory target_file relative_path absolute_path notebook_path source_path"
@@ -196,7 +197,7 @@ class Tidier:
             text = address(text)
         if text == value:
             return value
-        kinds.add("p" if role is PATH or role is ADDRESS else "s")
+        kinds.add("p" if role in _PLACES else "s")
         return text
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from loopguard_core.policies.options import Options
     from loopguard_core.verdict import Count
 
-    Started = tuple[str, str, str, float | None, float]
-
 _AGAIN = (REPEAT, CLOCK)
 _NOTHING: Record = {}
 _DEFAULTS = (limits.WARN_AT, limits.BLOCK_AT, limits.HALT_AT)
@@ -51,8 +49,8 @@ class Progress(Policy):
         super().__init__(self.records)
         self._name = self.records.name
         self._agents: dict[str, Agent] = {}
-        #: Calls in flight: agent, message, signature, start, and what the call before it waited.
-        self._started: dict[str, Started] = {}
+        #: Calls in flight, with the seconds that the call before each waited.
+        self._started: dict[str, float] = {}
 
     # -- the contract ----------------------------------------------------------------------------
 
@@ -94,10 +92,9 @@ class Progress(Policy):
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
-        signature, noted = asked.signature, "b" in record["f"]
-        self._started[call.call] = (call.agent, call.message, signature, call.ts, agent.last_wait)
-        agent.before, agent.last = agent.last, signature
-        agent.before_noted, agent.noted = agent.noted, noted
+        self._started[call.call] = agent.last_wait
+        noted = "b" in record["f"]
+        agent.before, agent.last = agent.last, (asked.signature, noted)
         if not noted:
             agent.last_wait = record.get("w", 0.0)
 
@@ -112,18 +109,17 @@ class Progress(Policy):
         asked.idle += 1
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
-        started = self._started.pop(call.call, None)
-        if started is None:
-            return None
-        name, message, signature, since, waited = started
+        request = call.records[self._name]
+        signature, message = f"{call.tool}:{request['s']}", call.message
         try:
-            agent = self._agents[name]
+            waited = self._started.pop(call.call)
+            agent = self._agents[call.agent]
             asked = agent.asked[signature]
         except KeyError:
-            return None  # a reset has forgotten it
+            return None  # it did not start, or a reset has forgotten it
         asked.open -= 1
-        kind, request = outcome.kind, call.records[self._name]
-        flags, record = request["f"], outcome.records.get(self._name, _NOTHING)
+        kind, flags = outcome.kind, request["f"]
+        record = outcome.records.get(self._name, _NOTHING)
         if kind == "ok":
             judged = news.answered(agent, asked, flags, request, record)
         elif kind == "blocked":
@@ -136,7 +132,7 @@ class Progress(Policy):
         else:
             judged = news.failed(agent, asked, record)
         if "p" in flags or "z" in flags:
-            agent.last_wait = max(agent.last_wait, spent(since, outcome))
+            agent.last_wait = max(agent.last_wait, spent(call.ts, outcome))
         if (
             judged in _AGAIN
             and asked.failing != DENIED
@@ -148,7 +144,17 @@ class Progress(Policy):
             answers, last = asked.answers, asked.last
             answers[last] = answers[last] + 1 if last in answers else 1
         if judged == NEWS:
-            self._news(flags, agent, asked, message)
+            if agent.message == message:
+                agent.settled = True
+            if asked.message == message:
+                asked.idle -= 1
+            asked.refused = agent.clock = 0
+            if agent.stale or agent.dry_tools:
+                agent.refresh()
+            if not asked.failing:
+                agent.outage = 0
+                if agent.covered and "r" not in flags:
+                    agent.covered.clear()
         elif judged != CLEAR:
             self._book(flags, agent, asked, message, judged)
             return self._after(request, agent, asked, judged)
@@ -323,20 +329,6 @@ class Progress(Policy):
         if agent.spend(message):
             agent.refusals += 1
 
-    def _news(self, flags: str, agent: Agent, asked: Asked, message: str) -> None:
-        if agent.message == message:
-            agent.settled = True
-        if asked.message == message:
-            asked.idle -= 1
-        asked.refused = 0
-        agent.clock = 0
-        if agent.stale or agent.dry_tools:
-            agent.refresh()
-        if not asked.failing:
-            agent.outage = 0
-            if agent.covered and "r" not in flags:
-                agent.covered.clear()
-
     def _book(self, flags: str, agent: Agent, asked: Asked, message: str, judged: int) -> None:
         if judged == WAITED:
             asked.waits += 1
@@ -347,7 +339,7 @@ class Progress(Policy):
         elif judged == CLOCK:
             agent.clock += 1
         else:
-            if "b" in flags and not (asked.failing or agent.before_noted):
+            if "b" in flags and not (asked.failing or agent.before[1]):
                 return
             counted = agent.spend(message)
             if asked.failing:

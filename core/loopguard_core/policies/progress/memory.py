@@ -112,7 +112,8 @@ class Memory:
     def asked(self, signature: str) -> None:
         """Remember a request."""
         if signature not in self._seen:
-            self._seen[signature] = self._old.get(signature) or []
+            known = self._old.get(signature) if self._old else None
+            self._seen[signature] = known or []
 
     def expect(self, signature: str) -> None:
         """The call has a history: an answer must be read even if none is remembered."""
@@ -147,7 +148,7 @@ class Memory:
             self._unsure.discard(signature)
             alike = made
         outlines.append(made)
-        held = self._held = self._held + size
+        held = self._held = self._held + (size if size < LONG else LONG)
         if held > _HELD or len(self._seen) > _CALLS:
             self._old, self._seen, self._held = self._seen, {signature: outlines}, 0
         return alike

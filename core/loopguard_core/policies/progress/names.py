@@ -76,12 +76,12 @@ class Names:
         "typed",
     )
 
-    def __init__(self, names: tuple[Any, ...], tidier: Tidier) -> None:
+    def __init__(self, names: tuple[Any, ...], tidier: Tidier, *, shell: bool) -> None:
         found = frozenset(names)
         self.dropped = tidier.dropped(names)
         self.commands = not found.isdisjoint(NAMES)
         self.typed = tuple(_TYPED & found)
-        self.stated = tuple(_STATED & found)
+        self.stated = () if shell else tuple(_STATED & found)
         self.asks = tuple(_ASKS & found)
         self.paths = tuple([name for name in names if ROLES.get(name) is PATH])
         self.ranged = RANGE_FIELDS & found

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 #: News; the same call with the same answer; another call that came back like one before; the same answer after
 #: real time; an outage; an answer with nothing but another time; none of these.
 NEWS, REPEAT, DRY, WAITED, OUTAGE, CLOCK, CLEAR = range(7)
+#: What a record has where an answer is compared otherwise than to the letter, or met an outage.
+_SAYS_MORE = frozenset(("n", "b", "o"))
+#: What a request has that names lines, a path, the target of a message.
+_NAMED = frozenset(("g", "p", "k"))
 
 
 def denied(agent: Agent, asked: Asked) -> int:
@@ -76,16 +80,16 @@ def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Re
     before, exact = asked.failing, record.get("x", "")
     asked.failing, asked.worth, asked.how = "", SAME, ""
     key = exact
-    if "n" in record or "b" in record or asked.same:
+    if asked.same or not _SAYS_MORE.isdisjoint(record):
         key = _key(asked, record, exact)
-    if record.get("o"):
-        asked.failing = record["o"]
-        asked.outages += 1
-        asked.refused = 0
-        asked.last = key
-        return OUTAGE
+        if record.get("o"):
+            asked.failing = record["o"]
+            asked.outages += 1
+            asked.refused = 0
+            asked.last = key
+            return OUTAGE
     asked.outages = 0
-    if "e" not in record and asked.tool not in agent.worked:
+    if asked.tool not in agent.worked and "e" not in record:
         agent.worked.add(asked.tool)
     if "z" in flags:
         asked.last = key
@@ -99,7 +103,7 @@ def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Re
     asked.last, asked.letter = key, exact
     if "t" in record:
         asked.clocks = {record["t"]: 1}
-    return _first(agent, asked, request, record, exact)
+    return _first(agent, asked, flags, request, record, exact)
 
 
 def _key(asked: Asked, record: Record, exact: str) -> str:
@@ -131,11 +135,13 @@ def _link(asked: Asked, exact: str, steady: str, timeless: str) -> None:
         asked.clocks.setdefault(timeless, 1)
 
 
-def _first(agent: Agent, asked: Asked, request: Record, record: Record, answer: str) -> int:
+def _first(
+    agent: Agent, asked: Asked, flags: str, request: Record, record: Record, answer: str
+) -> int:
     """A new request: news, unless what it brought was known."""
-    flags, tool = request["f"], asked.tool
     if "b" in flags:
         return CLEAR
+    tool = asked.tool
     if "e" in record:
         if _failed_alike(agent, asked, f"!{record['e']}", record.get("c", "")):
             asked.failing = record.get("c") or "failure"
@@ -156,6 +162,12 @@ def _first(agent: Agent, asked: Asked, request: Record, record: Record, answer: 
             asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
         agent.known.add(key)
+    return NEWS if _NAMED.isdisjoint(request) else _placed(agent, asked, request, record, answer)
+
+
+def _placed(agent: Agent, asked: Asked, request: Record, record: Record, answer: str) -> int:
+    """A new request that names lines, a path or the target of a message: news, unless that was known."""
+    tool = asked.tool
     if "g" in request:
         target, first, end = request["g"]
         if end is None:
@@ -191,7 +203,7 @@ def _again(
         return CLOCK if "t" in record and _only_time(asked, record["t"]) else NEWS
     if exact != asked.letter:
         asked.how, asked.letter = "v", exact
-    if key != before and agent.before == asked.signature and asked.flips < FLIPS:
+    if key != before and agent.before[0] == asked.signature and asked.flips < FLIPS:
         asked.flips += 1
         return CLEAR
     return REPEAT

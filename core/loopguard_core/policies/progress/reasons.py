@@ -54,12 +54,12 @@ _known: dict[tuple[str, str | None, str | None, str], tuple[str, ...]] = {}
 
 def traits(record: Record, how: str = "") -> tuple[str, ...]:
     """The traits and normalisations of a request and (*how*, see ``Asked``) of its answer, in words."""
-    key = (record["f"], record.get("d"), record.get("v"), how)
     try:
-        return _known[key]
+        return _known[record["f"], record.get("d"), record.get("v"), how]
     except KeyError:
         if len(_known) > 500:
             _known.clear()
+        key = (record["f"], record.get("d"), record.get("v"), how)
         found = _known[key] = _traits(*key)
         return found
 

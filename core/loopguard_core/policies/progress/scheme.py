@@ -6,6 +6,7 @@ from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
+from loopguard_core.policies.progress.answers import SHORT
 from loopguard_core.policies.progress.arguments import Tidier
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.policies.progress.names import BODIES, Names
@@ -85,6 +86,7 @@ class _Tool:
     __slots__ = (
         "drains",
         "flags",
+        "name",
         "named",
         "open",
         "poller",
@@ -100,6 +102,7 @@ class _Tool:
 
     def __init__(self, tool: str, traits: Traits) -> None:
         found = words(tool)
+        self.name = tool
         self.reads = bool(traits.readonly)
         self.drains = self.reads or not _DRAINS.isdisjoint(found)
         self.poller = bool(traits.poller)
@@ -137,7 +140,7 @@ class _Tool:
         key = tuple(args)
         found = self.named.get(key)
         if found is None:
-            found = Names(key, self.tidier)
+            found = Names(key, self.tidier, shell=self.shell)
             if len(key) <= _MANY_NAMES:
                 if len(self.named) >= _NAMED:
                     self.named.clear()
@@ -181,28 +184,23 @@ class ProgressScheme(Scheme):
         if record is None:
             if len(self._known) >= _KINDS:
                 self._known.clear()
-            record = self._known[key] = self._record(tool, args, traits)
+            kind = self._tools.get((tool, traits)) or self._tool(tool, traits)
+            try:
+                record = self._record(kind, args)
+            except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+                record = {"s": args.digest, "f": kind.flags, "v": kind.source}
+            self._known[key] = record
             self._memory.asked(f"{tool}:{record['s']}")
         return record
 
-    def _record(self, tool: str, args: Payload, traits: Traits) -> Record:
-        known, value = self._tools.get((tool, traits)) or self._tool(tool, traits), args.value
+    def _record(self, tool: _Tool, args: Payload) -> Record:
+        value = args.value
         if type(value) is not dict or self._matchers:
-            if self._matchers and (own := self._matchers.key(tool, args)):
-                return {"s": own, "f": known.flags, "v": known.source, "d": "m"}
+            if self._matchers and (own := self._matchers.key(tool.name, args)):
+                return {"s": own, "f": tool.flags, "v": tool.source, "d": "m"}
             value = _arguments(value)
-        try:
-            if isinstance(value, dict):
-                return self._request(known, args, value)
-            record = {"s": args.digest, "f": known.flags, "v": known.source}
-            if isinstance(value, list):
-                tidied, record["d"] = known.tidier.tidy({"": value})
-                record["s"] = args.digest_of(canonical(tidied.get("", [])))
-            return record
-        except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
-            return {"s": args.digest, "f": known.flags, "v": known.source}
-
-    def _request(self, tool: _Tool, args: Payload, value: dict[Any, Any]) -> Record:
+            if not isinstance(value, dict):
+                return self._listed(tool, args, value)
         names = left = tool.named.get(tuple(value)) or tool.names(value)
         tidied, cosmetics = tool.tidier.tidy(value, names.dropped)
         if tidied is args.value:
@@ -212,7 +210,7 @@ class ProgressScheme(Scheme):
             if len(tidied) < len(value):
                 left = tool.names(tidied)
         flags, search = tool.flags + left.suggested if tool.open else tool.flags, tool.search
-        if names.stated and not tool.shell and _changes(value, names.stated):
+        if names.stated and _changes(value, names.stated):
             flags, search = flags.translate(_LOOKING) + "m", False
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
@@ -239,6 +237,14 @@ class ProgressScheme(Scheme):
             target = {k: v for k, v in tidied.items() if k not in BODIES}
             if target and len(target) < len(tidied):
                 record["k"] = args.digest_of(canonical(target))
+        return record
+
+    def _listed(self, tool: _Tool, args: Payload, value: Any) -> Record:
+        """The record of arguments that are no object."""
+        record: Record = {"s": args.digest, "f": tool.flags, "v": tool.source}
+        if isinstance(value, list):
+            tidied, record["d"] = tool.tidier.tidy({"": value})
+            record["s"] = args.digest_of(canonical(tidied.get("", [])))
         return record
 
     def _shell(self, args: Payload, command: str, record: Record) -> None:
@@ -273,43 +279,69 @@ class ProgressScheme(Scheme):
         self, tool: str, args: Payload, result: Payload, ok: bool, traits: Traits, request: Record
     ) -> Record:
         try:
-            if ok:
-                return self._success(tool, args, result, traits, request)
-            return self._failure(args, result, request)
+            if not ok:
+                return self._failure(args, result, request)
+            signature, memory, digest = f"{tool}:{request['s']}", self._memory, result.digest
+            before = memory.answers(signature)
+            if before:
+                for known in before:
+                    if known.record["x"] == digest:
+                        return known.record
+            flags, text = request["f"], result.canonical
+            record: Record = {"x": digest}
+            said, size = text, len(text)
+            if size <= SHORT:
+                text, said = self._short(record, args, result, request)
+                size = len(text)
+            outline = Outline(record, text)
+            if len(said) >= (_SAYS if "q" in flags else _LONG):
+                record["h"] = 1
+            if "g" in request and request["g"][2] is None:
+                record["l"] = lines_of(said)
+            like = memory.answered(signature, before, outline, size)
+            if (size <= _SAID or "\n" in text) and _of_kin(flags, record, request):
+                self._kin(record, outline, result, text)
+            if like is not None:
+                self._normalised(
+                    record, outline, like, self._tool(tool, traits), result, text, flags
+                )
+            return record
         except Exception:  # noqa: BLE001 - a foreign result may raise anything
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
-    def _success(
-        self, tool: str, args: Payload, result: Payload, traits: Traits, request: Record
-    ) -> Record:
-        signature, digest, memory = f"{tool}:{request['s']}", result.digest, self._memory
-        before = memory.answers(signature)
-        if before:
-            for outline in before:
-                if outline.record["x"] == digest:
-                    return outline.record
-        flags, text = request["f"], result.canonical
-        record: Record = {"x": digest}
-        words = text
-        if len(text) <= answers.SHORT:
-            text = wrapped.inner(result.value, text)
-            words = wrapped.without_own_lines(text)
-            self._short(record, args, result, words, request)
-        outline, size = Outline(record, text), len(text)
-        if len(words) >= (_SAYS if "q" in flags else _LONG):
-            record["h"] = 1
-        if "g" in request and request["g"][2] is None:
-            record["l"] = lines_of(words)
-        like = memory.answered(signature, before, outline, size if size < LONG else LONG)
-        told = size <= _SAID or "\n" in text
-        if told and _of_kin(flags, record, request) and (kin := self._kin(outline, result, text)):
-            record["u"] = kin
-        if like is None:
-            return record
-        known = self._tool(tool, traits)
-        reads = (known.reads or "r" in flags) and "p" not in flags
+    def _short(
+        self, record: Record, args: Payload, result: Payload, request: Record
+    ) -> tuple[str, str]:
+        """What a short answer says: nothing found, an outage, an error. Its text, and that without its own lines."""
+        flags, file = request["f"], "g" in request or "p" in request
+        whole, reads = result.canonical, "r" in flags
+        text = wrapped.inner(result.value, whole)
+        words = wrapped.without_own_lines(text)
+        if "q" in flags and (answers.is_empty(words) or answers.is_empty(whole)):
+            record["z"] = 1
+        elif not file and (outage := answers.outage_class(words)):
+            record["o"] = outage
+        elif answers.reports_error(words, file=file, reads=reads) or (
+            words != whole and answers.reports_error(whole, file=file, reads=reads)
+        ):
+            said = [word for word in _said(args.value) if word in words]
+            record.update(_failed(result, words, said))
+        return text, words
+
+    def _normalised(
+        self,
+        record: Record,
+        outline: Outline,
+        like: Outline,
+        tool: _Tool,
+        result: Payload,
+        text: str,
+        flags: str,
+    ) -> None:
+        """The digests by which an answer is compared with that of another call like it."""
+        reads = (tool.reads or "r" in flags) and "p" not in flags
         numbered = (
-            not (known.drains or "p" in flags or "q" in flags) and lines_of(text) <= _MANY_LINES
+            not (tool.drains or "p" in flags or "q" in flags) and lines_of(text) <= _MANY_LINES
         )
         rest = result.digest_of.middle(text) if outline.long else ""
         steady, timeless = self._read(outline, result, reads, numbered, rest)
@@ -318,23 +350,6 @@ class ProgressScheme(Scheme):
             record["t"] = timeless
         if like is not outline and like.read is None and not like.long:
             record["b"] = [like.record["x"], *self._read(like, result, reads, numbered, "")]
-        return record
-
-    def _short(
-        self, record: Record, args: Payload, result: Payload, words: str, request: Record
-    ) -> None:
-        """What a short answer says: nothing found, an outage, an error."""
-        flags, file = request["f"], "g" in request or "p" in request
-        text, reads = result.canonical, "r" in flags
-        if "q" in flags and (answers.is_empty(words) or answers.is_empty(text)):
-            record["z"] = 1
-        elif not file and (outage := answers.outage_class(words)):
-            record["o"] = outage
-        elif answers.reports_error(words, file=file, reads=reads) or (
-            words != text and answers.reports_error(text, file=file, reads=reads)
-        ):
-            said = [word for word in _said(args.value) if word in words]
-            record.update(_failed(result, words, said))
 
     def _read(
         self, outline: Outline, result: Payload, reads: bool, numbered: bool, rest: str
@@ -348,12 +363,14 @@ class ProgressScheme(Scheme):
         )
         return outline.read
 
-    def _kin(self, outline: Outline, result: Payload, text: str) -> str:
-        """The digest by which an answer is compared with those of other calls, empty where that is the exact one."""
+    def _kin(self, record: Record, outline: Outline, result: Payload, text: str) -> None:
+        """The digest by which an answer is compared with those of other calls, where that is not the exact one."""
         if len(text) <= _SAID:
-            return result.digest_of(reading(outline, reads=True, numbered=False)[0])
-        bare = wrapped.without_own_lines(text) if len(text) <= LONG else text
-        return "" if bare is text else result.digest_of(bare)
+            record["u"] = result.digest_of(reading(outline, reads=True, numbered=False)[0])
+        elif len(text) <= LONG:
+            bare = wrapped.without_own_lines(text)
+            if bare is not text:
+                record["u"] = result.digest_of(bare)
 
     def expect(self, signature: str) -> None:
         """The fold knows earlier answers of the call *signature*, whoever took their records."""

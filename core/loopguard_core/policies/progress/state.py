@@ -80,7 +80,6 @@ class Agent:
     __slots__ = (
         "asked",
         "before",
-        "before_noted",
         "clock",
         "covered",
         "dry",
@@ -94,7 +93,6 @@ class Agent:
         "last_wait",
         "message",
         "message_probe",
-        "noted",
         "outage",
         "probe",
         "refusals",
@@ -133,11 +131,9 @@ class Agent:
         self.covered: dict[str, list[tuple[int, int]]] = {}
         #: Tools that ever succeeded.
         self.worked: set[str] = set()
-        #: The call before the latest, and the latest; whether they were bookkeeping; what it waited.
-        self.before = ""
-        self.last = ""
-        self.before_noted = False
-        self.noted = False
+        #: The call before the latest, and the latest: its signature, and whether it was bookkeeping; and the
+        #: seconds that the latest which was none waited.
+        self.before = self.last = ("", False)
         self.last_wait = 0.0
         self.gaps: tuple[int, float] = (0, 0.0)
 
