@@ -368,8 +368,9 @@ class Journal:
     def _begin_anew(self, store: Store, error: Replaced) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
         self.say(str(error))
-        last = store.last(self.session)
-        lost = max(self.guard.seq - last, 1) + self.dropped
+        lost = max(self.guard.seq - store.last(self.session), not error.kept) + self.dropped
+        if not lost:
+            return
         self._lossy = True
         start = self.event("session_start", {**self.opening, "resumed": True})
         try:
@@ -471,9 +472,7 @@ class Journal:
         for event in away.server.read(self.session, after=guard.seq, payloads=False):
             guard.apply(event)
             word = event if event.type in WORDS else word
-        if (
-            self._lossy
-        ):  # the guard in memory knows more than any log: only people's words are news to it
+        if self._lossy:  # the guard in memory knows more than any log: only words are news to it
             for event in away.server.read(self.session, after=away.known, payloads=False):
                 if event.type in WORDS:
                     self._fold(event)

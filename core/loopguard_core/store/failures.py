@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from loopguard_core.store.contract import Replaced
+
 _WORDS = {
     sqlite3.SQLITE_BUSY: (
         "is locked by another process",
@@ -41,3 +43,19 @@ def describe(path: str, error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     what, advice = _WORDS.get(code, (f"failed: {error}", "loopguard-console doctor looks closer"))
     return f"the event store {path} {what}; {advice}"
+
+
+def replaced(path: str, harm: str, kept: bool) -> Replaced:
+    """What became of the store at *path* while it was open: with its log (*harm*), or as a whole."""
+    if not harm:
+        what = f"the event store {path} was deleted or replaced; a new one is in use from here on"
+    elif kept:
+        what = f"the log of the event store {path} was {harm} while it was in use; nothing of it is lost"
+    else:
+        what = (
+            f"the log of the event store {path} was {harm} while it was in use; "
+            "what had not been written back into the store is lost"
+        )
+    error = Replaced(what)
+    error.kept = kept and bool(harm)
+    return error

@@ -7,14 +7,14 @@ replaced, and a fork; turns every SQLite error into a ``StoreError`` for people.
 from __future__ import annotations
 
 import os
-from _thread import RLock, allocate_lock
-from _weakref import ref
+from _thread import RLock
 from time import perf_counter_ns, sleep
 
-from loopguard_core.store import connecting, log
+from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import file_id, last_written, logs, remove_logs
+from loopguard_core.store.paths import Alone, file_id, last_written, logs, remove_logs, unlink_logs
+from loopguard_core.store.transaction import Transaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ _LOOK = 50_000_000
 #: writes it looks.
 WAL_BOUND = 16_000_000
 _LOOK_AFTER = 0x7F
-_links: list[ref[Link]] = []
-#: Held by who adds to the list of links, for no longer than that.
-_listing = allocate_lock()
 
 
 class Link:
@@ -58,8 +55,11 @@ class Link:
         "_cursor",
         "_db",
         "_file",
+        "_harm",
+        "_kept",
         "_logs",
         "_looked",
+        "_mark",
         "_patience",
         "_pid",
         "_sure_until",
@@ -84,6 +84,9 @@ class Link:
         self._db: sqlite3.Connection | None = None
         self._file: FileId = (0, 0)
         self._logs: tuple[FileId, ...] = ()
+        self._mark = log.EMPTY
+        self._harm = ""
+        self._kept = False
         self._anchor = -1
         self._looked = 0
         #: Until then the connection is open, in this process, on the file that was written to before.
@@ -91,9 +94,7 @@ class Link:
         self._written = 0
         self._pid = 0
         self._patience = PATIENCE
-        with _listing:
-            _links[:] = [r for r in _links if r() is not None]
-            _links.append(ref(self))
+        links.add(self)
         with self.lock:
             self._open()
 
@@ -157,10 +158,7 @@ class Link:
         if self._written != self.generation:
             before, self._written = self._written, self.generation
             if before:
-                raise Replaced(
-                    f"the event store {self.path} was deleted or replaced; "
-                    "a new one is in use from here on"
-                )
+                raise self._replaced()
         cursor = self._run(sql, parameters)
         if self._anchor >= 0:
             self._sure_until = self._looked + _LOOK
@@ -169,9 +167,19 @@ class Link:
             self.tidy(WAL_BOUND)
         return cursor
 
-    def transaction(self) -> _Transaction:
+    def transaction(self) -> Transaction:
         """Several statements in one write transaction, or in the one that is open already."""
-        return _Transaction(self)
+        return Transaction(self)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._db is not None and self._db.in_transaction
+
+    def roll_back(self) -> None:
+        """Take back what an open transaction wrote, where there is one."""
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     def version(self) -> tuple[int, int, int]:
         """Another value than before where anything may have been written, by whomever."""
@@ -231,6 +239,11 @@ class Link:
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
         if code_of(error) not in BUSY and self._db is not None:
+            if not self.read_only and log.void(self.path, self._logs[0], self._mark, self._db):
+                self._harm = "cut"
+                self._begin_anew()
+                self._written = self.generation
+                return self._replaced()
             self._drop()
         from loopguard_core.store.failures import describe  # only where something failed
 
@@ -248,27 +261,89 @@ class Link:
         if self._db is not None:
             if self._same_file():
                 return
-            self._drop()
-            remove_logs(self.path, self._logs)
-            self._file = (0, 0)  # its number may be given to the next file
-        self._open()
+            self._begin_anew()
+        else:
+            self._open()
 
     def _same_file(self) -> bool:
         """True while the open file and its log are those at their paths.
 
         Whether the file was deleted or replaced, its number of links tells at a third of the cost of
-        looking at the paths, which is left for what was moved away. A log that others cannot find is as
-        bad as a wrong file: they would begin another one.
+        looking at the paths, which is left for what was moved away. A log that others cannot find, or that
+        was cut, is as bad as a wrong file: they would begin another one, or damage the file with what is left.
         """
         now = perf_counter_ns()
         if self._anchor >= 0 and now - self._looked < _LOOK:
             return os.fstat(self._anchor).st_nlink > 0
         self._looked = now
         if file_id(self.path) != self._file:
+            self._harm = ""
             return False
         if self._db is not None and not self._db.in_transaction:
             self._check_version(self._db)
-        return self.read_only or file_id(logs(self.path)[0]) == self._logs[0]
+        return self.read_only or self._log_stands()
+
+    def _log_stands(self) -> bool:
+        if tuple(map(file_id, logs(self.path))) != self._logs:
+            self._harm = "taken away"
+            return False
+        try:
+            mark = log.look(self.path, self._mark, self._db)
+        except OSError:
+            return True  # what cannot be looked at now is looked at again
+        if mark is None:
+            self._harm = "cut"
+            return False
+        self._mark = mark
+        return True
+
+    def _begin_anew(self) -> None:
+        """The file or its log is not what it was: let go of both, and open what is there now."""
+        if self._harm:
+            try:
+                with Alone(self.path):
+                    self._mend_log()
+                return
+            except OSError:
+                pass
+        self._drop()
+        remove_logs(self.path, self._logs)
+        self._file = (0, 0)  # its number may be given to the next file
+        self._open()
+
+    def _mend_log(self) -> None:
+        """Begin another log, once what stands in the old one is in the file; raises ``OSError``.
+
+        Within a process SQLite shares what it knows of a log among all connections, until the last is closed.
+        """
+        db, known = self._db, self._logs
+        self._kept = (
+            self._harm == "taken away" and db is not None and log.save(db, self.path, known[0])
+        )
+        self._drop()
+        for other in links.beside(self):
+            other.join_in(self._harm, self._kept)
+        unlink_logs(self.path, known)
+        self._file = (0, 0)
+        self._open()
+
+    def join_in(self, harm: str, kept: bool) -> None:
+        """Let go of a log with which something was wrong, unless it is in use: then its user finds out."""
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            if self._db is not None and not self._db.in_transaction:
+                self._drop()
+                self._file, self._harm, self._kept = (0, 0), harm, kept
+        finally:
+            self.lock.release()
+
+    def _replaced(self) -> Replaced:
+        """What a writer is told of a store that is not what it was."""
+        from loopguard_core.store.failures import replaced  # hardly ever
+
+        harm, self._harm = self._harm, ""
+        return replaced(self.path, harm, self._kept)
 
     def _check_version(self, db: sqlite3.Connection) -> None:
         """Raises ``StoreError`` where a newer program brought the file up to its own date meanwhile."""
@@ -310,6 +385,7 @@ class Link:
             self._file = file
             self.generation += 1
         self._logs = tuple(map(file_id, logs(self.path)))
+        self._mark = log.mark(self.path)
         self._anchor = connecting.anchor(self.path, file)
         self._pid = os.getpid()
         self._db = db
@@ -324,6 +400,7 @@ class Link:
         with self.lock:
             try:
                 if not self.read_only and log.exceeds(self.path, size):
+                    self._looked = 0  # an old log must not get under a new one
                     self._fresh()
                     if self._db is not None and not self._db.in_transaction:
                         log.write_back(self._db, self.path, size, cut=cut)
@@ -346,8 +423,7 @@ class Link:
                     db.execute(statement, parameters)
                 db.execute("COMMIT")
             except (sqlite3.Error, StoreError):
-                if self._db is not None and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                self.roll_back()
                 return False
             return True
 
@@ -361,6 +437,8 @@ class Link:
         db, self._db = self._db, None
         if db is not None:
             del self._cursor
+            if not self.read_only:
+                log.void(self.path, self._logs[0], self._mark)
             try:
                 db.close()
             except sqlite3.Error:
@@ -369,9 +447,7 @@ class Link:
     def recover(self) -> None:
         """Let go of what this thread held when it was interrupted: its lock, and an open transaction."""
         with self.lock:
-            db = self._db
-            if db is not None and db.in_transaction:
-                db.execute("ROLLBACK")
+            self.roll_back()
             while self.lock._is_owned():  # type: ignore[attr-defined]
                 self.lock.release()
             self.lock.acquire()
@@ -402,81 +478,9 @@ class Link:
 _inherited: list[sqlite3.Connection] = []
 
 
-class _Transaction:
-    """A write transaction of a link; nested ones belong to the outermost."""
-
-    __slots__ = ("_link", "_outermost")
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
-        self._outermost = False
-
-    def __enter__(self) -> None:
-        link = self._link
-        link.lock.acquire()
-        try:
-            if link._db is None or not link._db.in_transaction:
-                link.write("BEGIN IMMEDIATE")
-                self._outermost = True
-        except BaseException:
-            link.lock.release()
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        link = self._link
-        try:
-            if not self._outermost:
-                return
-            try:
-                if kind is None:
-                    link.write("COMMIT")
-            finally:
-                if link._db is not None and link._db.in_transaction:
-                    link._db.execute("ROLLBACK")
-        finally:
-            link.lock.release()
-
-
 def _is_open(db: sqlite3.Connection) -> bool:
     try:
         db.total_changes  # noqa: B018 - it raises where the connection is closed
     except sqlite3.ProgrammingError:
         return False
     return True
-
-
-_held: list[Link] = []
-
-
-def _others() -> list[Link]:
-    """The links whose locks the fork does not hold yet."""
-    return [link for r in tuple(_links) if (link := r()) is not None and link not in _held]
-
-
-def _before_fork() -> None:
-    """Keep every other thread out of SQLite: what it locks inside, a child could never have again.
-
-    The list is held as well, so that none begins to open a store; but not while a link is waited for, since
-    whoever holds that may be about to open another.
-    """
-    while True:
-        for link in _others():
-            link.before_fork()
-            _held.append(link)
-        _listing.acquire()
-        if not _others():
-            return
-        _listing.release()
-
-
-def _after_fork() -> None:
-    for link in _held:
-        link.after_fork()
-    _held.clear()
-    _listing.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )

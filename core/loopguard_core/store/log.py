@@ -11,9 +11,15 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core.store.paths import file_id, logs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.store.driver import sqlite3
+    from loopguard_core.store.paths import FileId
+
+    #: How a log stood: its bytes, and the salts of its header.
+    Mark = tuple[int, bytes]
 
 #: Milliseconds that it waits for writers and readers to step aside.
 _STEP_ASIDE = 150
@@ -21,6 +27,11 @@ _STEP_ASIDE = 150
 # header of 24 and a page. A frame is in use if it has the two salts of the log's header.
 _HEADER = 32
 _FRAME_HEADER = 24
+_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_HOLE = bytes(8)
+#: A log in which nothing stands; and in place of salts, that SQLite passed over what stands in it.
+EMPTY: Mark = (0, b"")
+_PASSED_OVER = b"?"
 
 
 def exceeds(store: str, size: int) -> bool:
@@ -31,11 +42,100 @@ def exceeds(store: str, size: int) -> bool:
         if os.fstat(log).st_size <= size:
             return False
         header = os.pread(log, _HEADER, 0)
-        frame = _FRAME_HEADER + (int.from_bytes(header[8:12], "big") or 65_536)
+        if header[:4] not in _MAGIC:
+            return False  # it was cut: what stands in it must not get into the file
+        frame = _frame(header)
         salts = os.pread(log, 8, _HEADER + size // frame * frame + 8)
         return salts == header[16:24]
     finally:
         os.close(log)  # SQLite keeps no lock on this file that this could drop
+
+
+def _frame(header: bytes) -> int:
+    """The bytes of a frame with its header."""
+    return _FRAME_HEADER + (int.from_bytes(header[8:12], "big") or 65_536)
+
+
+def mark(store: str) -> Mark:
+    """How the log of *store* stands for who has just opened it."""
+    try:
+        log = os.open(logs(store)[0], os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return EMPTY
+    try:
+        size, header = os.fstat(log).st_size, os.pread(log, _HEADER, 0)
+        return size, header[16:24] if header[:4] in _MAGIC else _PASSED_OVER
+    finally:
+        os.close(log)
+
+
+def look(store: str, before: Mark, db: sqlite3.Connection | None = None) -> Mark | None:
+    """How the log of *store* stands; None where somebody cut it since it stood as *before*.
+
+    SQLite cuts a log to nothing, once all of it is in the file, and gives the next one other salts. An
+    empty one is asked for through *db*, which would read what it knows to be there. Raises ``OSError``.
+    """
+    found = _look(store, before, db)
+    return _look(store, before, db) if found is None else found  # it may have begun anew meanwhile
+
+
+def _look(store: str, before: Mark, db: sqlite3.Connection | None) -> Mark | None:
+    log = os.open(logs(store)[0], os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(log).st_size
+        if not size:
+            cut = before[0] and db is not None and not _all_in_file(db)
+            return None if cut else EMPTY
+        header = os.pread(log, _HEADER, 0)
+        if header[:4] not in _MAGIC:
+            # what was written after a cut stands behind a hole
+            return before if before == (size, _PASSED_OVER) else None
+        salts = header[16:24]
+        if salts == before[1] and (size < before[0] or _has_hole(log, size, _frame(header))):
+            return None
+        return size, salts
+    finally:
+        os.close(log)
+
+
+def _has_hole(log: int, size: int, frame: int) -> bool:
+    """True where frames of the log lie in a hole of its file. Some systems take any zeros for one."""
+    if not hasattr(os, "SEEK_HOLE"):
+        return False
+    hole = os.lseek(log, 0, os.SEEK_HOLE)
+    first = _HEADER + (max(0, hole - _HEADER) // frame + 1) * frame
+    return first + _FRAME_HEADER <= size and os.pread(log, 8, first + 8) == _HOLE
+
+
+def _all_in_file(db: sqlite3.Connection) -> bool:
+    """Bring what stands in the log of *db* into the file; whether all of it is there."""
+    try:
+        busy, total, done = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except Exception:  # noqa: BLE001 - it cannot be read any more
+        return False
+    return not busy and total == done
+
+
+def save(db: sqlite3.Connection, store: str, known: FileId) -> bool:
+    """Bring a log that was taken away, the *known* one, into the file; whether all of it is there.
+
+    Not where another one was begun: older pages must not get under newer ones.
+    """
+    return file_id(logs(store)[0]) in ((0, 0), known) and _all_in_file(db)
+
+
+def void(store: str, known: FileId, before: Mark, db: sqlite3.Connection | None = None) -> bool:
+    """Empty a log that was cut, if it is the *known* one; whether it was.
+
+    Who lets go of it last brings it into the file, holes and all, and would damage it.
+    """
+    try:
+        if file_id(logs(store)[0]) != known or look(store, before, db) is not None:
+            return False
+        os.truncate(logs(store)[0], 0)
+    except OSError:
+        return False
+    return True
 
 
 def write_back(db: sqlite3.Connection, store: str, size: int, *, cut: bool) -> None:

@@ -105,7 +105,7 @@ def make_file(store: str) -> None:
     if os.path.exists(store):
         return
     try:
-        with _Alone(store):
+        with Alone(store):
             if not os.path.exists(store):
                 for log in logs(store):
                     if os.path.exists(log):
@@ -149,15 +149,20 @@ def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
     SQLite would play them into the file that has taken the place of the one that they belong to.
     """
     try:
-        with _Alone(store):
-            for log, which in zip(logs(store), known, strict=True):
-                if which != (0, 0) and file_id(log) == which:
-                    os.unlink(log)
+        with Alone(store):
+            unlink_logs(store, known)
     except OSError:
         pass
 
 
-class _Alone:
+def unlink_logs(store: str, known: tuple[FileId, ...]) -> None:
+    """The same, for who is ``Alone`` already. Raises ``OSError``."""
+    for log, which in zip(logs(store), known, strict=True):
+        if which != (0, 0) and file_id(log) == which:
+            os.unlink(log)
+
+
+class Alone:
     """A lock on the directory of *store*, so that no two processes put its files in order."""
 
     __slots__ = ("_directory",)
