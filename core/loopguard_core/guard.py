@@ -18,7 +18,6 @@ from loopguard_core.verdict import BLOCK, Ruling, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from loopguard_core.verdict import Count
@@ -31,20 +30,20 @@ _REMEMBERED = 4096
 class _Open:
     """A call between its start and its end."""
 
-    __slots__ = ("annotations", "args", "call", "hit", "request", "ruling", "spoken", "started")
+    __slots__ = ("args", "call", "hit", "request", "ruling", "spoken", "start", "started")
 
     def __init__(
         self,
+        start: Event | None,
         call: Call,
         args: object,
-        annotations: Mapping[str, Any] | None,
         hit: str,
         ruling: Ruling,
         spoken: int,
     ) -> None:
+        self.start = start
         self.call = call
         self.args = args
-        self.annotations = annotations
         self.hit = hit
         self.ruling = ruling
         self.spoken = spoken
@@ -90,7 +89,7 @@ class Guard:
         self._results: dict[str, str] = {}
         self._spoken = 0
         self._last_ts: float | None = None
-        self._ruled: tuple[Event, _Open] | None = None
+        self._ruled: _Open | None = None
         self.reading = Reading(policy.schemes, self.traits, self.digester, ours=ours)
 
     # -- records ---------------------------------------------------------------------------------
@@ -103,8 +102,7 @@ class Guard:
 
     def rule(self, event: Event) -> Ruling:
         """What is to happen to the call of this ``call_start``, if it came now. Records nothing."""
-        opened = self._judge(event)
-        self._ruled = (event, opened)
+        opened = self._ruled = self._judge(event)
         return opened.ruling
 
     def review(self, call: str) -> Ruling | None:
@@ -204,7 +202,7 @@ class Guard:
         for name in _STATE:
             setattr(self, name, thaw(state[name]))
         for call, hit, ruling, spoken, request in state["open"]:
-            opened = _Open(thaw(call), None, None, hit, thaw(ruling), spoken)
+            opened = _Open(None, thaw(call), None, hit, thaw(ruling), spoken)
             opened.request = request
             self._open[opened.call.call] = opened
         members = getattr(self.policy, "members", ())
@@ -215,7 +213,7 @@ class Guard:
         call, args = self.reading.call_of(event, self._last_ts)
         hit = event.text("breakpoint") if "breakpoint" in event.data else ""
         ruling = self._rule(call, hit)
-        return _Open(call, args, event.data.get("traits"), hit, ruling, self._spoken)
+        return _Open(event, call, args, hit, ruling, self._spoken)
 
     def _rule(self, call: Call, hit: str) -> Ruling:
         verdict, controls = self.policy.peek(call), self.controls
@@ -299,7 +297,7 @@ class Guard:
                 return None
             self._seen.add(name)
         ruled = self._ruled
-        opened = ruled[1] if ruled is not None and ruled[0] is event else self._judge(event)
+        opened = ruled if ruled is not None and ruled.start is event else self._judge(event)
         if opened.started:
             self.policy.start(opened.call)
         elif opened.ruling.cause == "grant":
@@ -322,9 +320,7 @@ class Guard:
             o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
             for o in self._open.values()
         )
-        outcome = self.reading.outcome_of(
-            event, opened.call, opened.args, opened.annotations, closes
-        )
+        outcome = self.reading.outcome_of(event, opened.call, opened.args, opened.start, closes)
         self._answered(opened, outcome)
         if not opened.started:
             return None
@@ -335,7 +331,8 @@ class Guard:
 
     def _answered(self, opened: _Open, outcome: Outcome) -> None:
         signature = opened.ruling.verdict.signature
-        digest = str(outcome.records.get(EXACT, {}).get("r", ""))
+        exact = outcome.records.get(EXACT)
+        digest = "" if exact is None else str(exact.get("r", ""))
         results = self._results
         results[signature] = digest
         if len(results) > _REMEMBERED:

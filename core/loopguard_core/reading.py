@@ -119,17 +119,20 @@ class Reading:
         event: Event,
         call: Call,
         args: object,
-        annotations: Mapping[str, Any] | None,
+        start: Event | None,
         closes: bool,
     ) -> Outcome:
-        """The outcome of a ``call_end``; *closes*: no other call of its message is open."""
+        """The outcome of a ``call_end``; *closes*: no other call of its message is open.
+
+        *args* are those that ``call_of`` gave with *call*, and *start* the event it read, as far as these are known.
+        """
         data = event.data
         if self._ours and type(event) is Judged:
             return Outcome(data["outcome"], data["ids"], event.ts, data["duration"], closes)
         kind = str(data["outcome"])
         records, complete = self._stored(data.get("ids"), outcome=True)
         if not complete and kind != "pending":
-            traits = self._traits.of(call.tool, annotations)
+            traits = self._traits.of(call.tool, None if start is None else start.data.get("traits"))
             self._complete(records, call, args, traits, compared(data), kind)
         duration = data.get("duration")
         last = data.get("last")
