@@ -191,7 +191,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
 )
 _KINDS = tuple((kind, tuple(words.split("|"))) for kind, words in _WORDS)
-
+_PASSING = tuple(word for _, words in _KINDS[1:4] for word in words)
 
 _OUTRIGHT = frozenset(
     "too many requests|service unavailable|bad gateway|gateway timeout|gateway time-out|try again later|server is busy"
@@ -289,7 +289,7 @@ def _class(low: str, near: str) -> str:
     found = ""
     for kind, words in _KINDS:
         where = near if kind in TRANSIENT else low
-        if any(word in where for word in words):
+        if any(map(where.__contains__, words)):
             found = kind
             break
     if found in TRANSIENT or found in (INVALID, PERMISSION):
@@ -323,6 +323,8 @@ def outage_class(text: str) -> str:
     status = _status(low)
     if status in TRANSIENT:
         return status
+    if not any(map(low.__contains__, _PASSING)):
+        return ""
     plain = _ERROR.match(text) is not None or len(text) <= SHORT // 8
     for kind, words in _KINDS[1:4]:
         if any(word in low and (plain or word in _OUTRIGHT) for word in words):

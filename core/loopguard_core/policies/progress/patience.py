@@ -24,8 +24,10 @@ def waits(call: Call, record: Record, agent: Agent, asked: Asked, before: float)
     if call.gap is not None and call.gap > seconds:
         seconds = call.gap
     seconds += before
+    if not seconds >= limits.POLL_WAIT:
+        return False  # the least that excuses anything
     if "p" in flags or "z" in flags or "w" in record or before >= limits.POLL_WAIT:
-        return seconds >= limits.POLL_WAIT
+        return True
     if seconds < limits.PACES * agent.pace or (asked.failing and seconds < limits.FAILED_WAIT):
         return False
     if "q" in flags or "p" in record:
