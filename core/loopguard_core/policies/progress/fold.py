@@ -85,7 +85,6 @@ class Progress(Policy):
         record = call.records[self._name]
         agent, asked = self._place(call, record)
         asked.open += 1
-        asked.idle += 1
         if asked.last or asked.open > 1:
             agent.repeated[asked.signature] = None
             self.records.expect(asked.signature)
@@ -106,7 +105,6 @@ class Progress(Policy):
                 agent.message_probe = False
             agent.probe = True
         self._attempted(agent, asked, call.message)
-        asked.idle += 1
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
         request = call.records[self._name]
@@ -300,6 +298,7 @@ class Progress(Policy):
     # -- bookkeeping -----------------------------------------------------------------------------
 
     def _place(self, call: Call, record: Record) -> tuple[Agent, Asked]:
+        """Whose call it is and which, once more in its message."""
         agent = self._agents.get(call.agent)
         if agent is None:
             agent = self._agents[call.agent] = Agent()
@@ -311,9 +310,10 @@ class Progress(Policy):
             if gap is not None and gap >= 0 and not poll:
                 count, total = agent.gaps
                 agent.gaps = (count + 1, total + gap)
-        elif asked.message != message:
-            asked.message = message
-            asked.idle = 0
+        elif asked.message == message:
+            asked.idle += 1
+        else:
+            asked.message, asked.idle = message, 1
         if agent.message != message:  # a new step
             agent.message = message
             agent.settled = False

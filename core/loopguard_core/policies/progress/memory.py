@@ -111,9 +111,10 @@ class Memory:
 
     def asked(self, signature: str) -> None:
         """Remember a request."""
-        if signature not in self._seen:
-            known = self._old.get(signature) if self._old else None
-            self._seen[signature] = known or []
+        if self._old and signature not in self._seen:
+            self._seen[signature] = self._old.get(signature) or []
+        else:
+            self._seen.setdefault(signature, [])
 
     def expect(self, signature: str) -> None:
         """The call has a history: an answer must be read even if none is remembered."""

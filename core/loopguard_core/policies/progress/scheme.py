@@ -7,11 +7,9 @@ from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.answers import SHORT
-from loopguard_core.policies.progress.arguments import Tidier
+from loopguard_core.policies.progress.kinds import BODIES, Tool
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
-from loopguard_core.policies.progress.names import BODIES, Names
 from loopguard_core.policies.progress.volatile import lines_of
-from loopguard_core.traits.rules import SEARCHES, TELLS, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,47 +17,11 @@ if TYPE_CHECKING:
 
     from loopguard_core.identity import Payload, Record
     from loopguard_core.policies.keys import Matchers
+    from loopguard_core.policies.progress.kinds import Names
     from loopguard_core.traits import Traits
 
 NAME = "progress-1"
 
-_SHELLS = frozenset(
-    (
-        "bash",
-        "shell",
-        "sh",
-        "zsh",
-        "terminal",
-        "powershell",
-        "exec",
-        "console",
-        "command",
-        "cmd",
-        "run",
-    )
-)
-_SLEEPERS = frozenset(("sleep", "wait", "delay", "pause"))
-#: Tools that hand out one thing after the other: a new id is a new thing.
-_DRAINS = frozenset(
-    (
-        "receive",
-        "recv",
-        "pop",
-        "next",
-        "drain",
-        "dequeue",
-        "consume",
-        "pull",
-        "take",
-        "shift",
-        "claim",
-        "lease",
-    )
-)
-_CASELESS = frozenset(
-    ("web", "search", "google", "bing", "duckduckgo", "wikipedia", "arxiv", "tavily", "brave")
-)
-_CASED = frozenset(("grep", "rg", "glob", "ripgrep", "code", "files", "file"))
 #: Longer raw arguments are not parsed; an answer from here on is long.
 _PARSED, _LONG, _SAYS = 262_144, 200, 20
 #: An answer of more lines is a listing: a number in it names a thing, not what this call has made.
@@ -76,76 +38,6 @@ _LOOKING = str.maketrans("", "", "qrm")
 #: Longer arguments name no part of a file. Longer answers are compared with those of other calls to the letter, but
 #: for lines at their end.
 _KINDS, _PART, _SAID = 1024, 4096, 300
-#: Sets of names of arguments that are kept for a tool, and names in one of them.
-_NAMED, _MANY_NAMES = 64, 32
-
-
-class _Tool:
-    """What a tool is to this scheme: made once for each tool and its traits."""
-
-    __slots__ = (
-        "drains",
-        "flags",
-        "name",
-        "named",
-        "open",
-        "poller",
-        "reads",
-        "runs",
-        "search",
-        "shell",
-        "sleeper",
-        "source",
-        "tells",
-        "tidier",
-    )
-
-    def __init__(self, tool: str, traits: Traits) -> None:
-        found = words(tool)
-        self.name = tool
-        self.reads = bool(traits.readonly)
-        self.drains = self.reads or not _DRAINS.isdisjoint(found)
-        self.poller = bool(traits.poller)
-        self.shell = not _SHELLS.isdisjoint(found) and not self.reads
-        self.sleeper = not self.reads and bool(found) and found[0] in _SLEEPERS
-        self.search = traits.readonly is not False and not SEARCHES.isdisjoint(found)
-        self.tells = not self.reads and not TELLS.isdisjoint(found)
-        #: Nobody says what it is, and its name does not either: the arguments may.
-        said = (traits.readonly, traits.mutating, traits.bookkeeping, traits.poller)
-        self.open = not any(value is not None for value in said)
-        self.runs = self.shell or self.open
-        self.source = traits.source
-        flags = "r" if traits.readonly else ""
-        if traits.mutating:
-            flags += "m"
-        if traits.bookkeeping:
-            flags += "b"
-        if self.search:
-            flags += "q"
-        if self.tells:
-            flags += "t"
-        self.flags = flags
-        self.tidier = Tidier(
-            ignored=traits.ignored_fields,
-            only=traits.identity_fields,
-            paths=traits.path_fields,
-            looks=self.reads or self.shell,
-            thinks=bool(traits.bookkeeping),
-            fold_case=self.search and not _CASELESS.isdisjoint(found) and _CASED.isdisjoint(found),
-        )
-        self.named: dict[tuple[Any, ...], Names] = {}
-
-    def names(self, args: dict[Any, Any]) -> Names:
-        """What the names of *args* say."""
-        key = tuple(args)
-        found = self.named.get(key)
-        if found is None:
-            found = Names(key, self.tidier, shell=self.shell)
-            if len(key) <= _MANY_NAMES:
-                if len(self.named) >= _NAMED:
-                    self.named.clear()
-                self.named[key] = found
-        return found
 
 
 class ProgressScheme(Scheme):
@@ -163,19 +55,19 @@ class ProgressScheme(Scheme):
     def __init__(self, matchers: Matchers | None = None) -> None:
         self.name = f"{NAME}+{matchers.label}" if matchers else NAME
         self._matchers = matchers
-        self._tools: dict[tuple[str, Traits], _Tool] = {}
+        self._tools: dict[tuple[str, Traits], Tool] = {}
         self._known: dict[tuple[str, str, Traits], Record] = {}
         self._memory = Memory()
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgressScheme:
         return self
 
-    def _tool(self, tool: str, traits: Traits) -> _Tool:
+    def _tool(self, tool: str, traits: Traits) -> Tool:
         found = self._tools.get((tool, traits))
         if found is None:
             if len(self._tools) >= _KINDS:
                 self._tools.clear()
-            found = self._tools[tool, traits] = _Tool(tool, traits)
+            found = self._tools[tool, traits] = Tool(tool, traits)
         return found
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
@@ -193,7 +85,7 @@ class ProgressScheme(Scheme):
             self._memory.asked(f"{tool}:{record['s']}")
         return record
 
-    def _record(self, tool: _Tool, args: Payload) -> Record:
+    def _record(self, tool: Tool, args: Payload) -> Record:
         value = args.value
         if type(value) is not dict or self._matchers:
             if self._matchers and (own := self._matchers.key(tool.name, args)):
@@ -209,37 +101,50 @@ class ProgressScheme(Scheme):
             digest = args.digest_like(tidied)
             if len(tidied) < len(value):
                 left = tool.names(tidied)
-        flags, search = tool.flags + left.suggested if tool.open else tool.flags, tool.search
+        flags = left.flags
         if names.stated and _changes(value, names.stated):
-            flags, search = flags.translate(_LOOKING) + "m", False
+            flags = flags.translate(_LOOKING) + "m"
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if cosmetics:
             record["d"] = cosmetics
+        if not (names.plain and left.plain):
+            self._more(record, tool, args, value, names, tidied, left)
+        return record
+
+    def _more(
+        self,
+        record: Record,
+        tool: Tool,
+        args: Payload,
+        value: dict[Any, Any],
+        names: Names,
+        tidied: dict[Any, Any],
+        left: Names,
+    ) -> None:
+        """What the values of the arguments say, as they were given and tidied."""
+        flags: str = record["f"]
         if tool.poller and not any(map(value.get, names.typed)):
             record["f"] = flags = flags + "p"
-        command = commands.command_of(value) if names.commands and tool.runs else ""
+        command = commands.command_of(value) if names.commands else ""
         if tool.sleeper or (command and "sleep" in command):
             seconds, only = commands.slept(command, value, tool.sleeper)
             if seconds:
                 record["w"] = round(seconds, 3)
             if only:
                 record["f"] = flags + "z"
-        elif (
-            left.asks and not (search or "t" in flags or "m" in flags) and _asks(tidied, left.asks)
-        ):
+        elif left.asks and "m" not in flags and _asks(tidied, left.asks):
             record["f"] = flags + "q"
         if command:
             self._shell(args, command, record)
         elif "r" in flags:
-            if left.paths and not search:
+            if left.paths:
                 self._reading(args, tidied, left, record)
         elif "t" in flags:
             target = {k: v for k, v in tidied.items() if k not in BODIES}
             if target and len(target) < len(tidied):
                 record["k"] = args.digest_of(canonical(target))
-        return record
 
-    def _listed(self, tool: _Tool, args: Payload, value: Any) -> Record:
+    def _listed(self, tool: Tool, args: Payload, value: Any) -> Record:
         """The record of arguments that are no object."""
         record: Record = {"s": args.digest, "f": tool.flags, "v": tool.source}
         if isinstance(value, list):
@@ -333,7 +238,7 @@ class ProgressScheme(Scheme):
         record: Record,
         outline: Outline,
         like: Outline,
-        tool: _Tool,
+        tool: Tool,
         result: Payload,
         text: str,
         flags: str,

@@ -56,7 +56,7 @@ class Asked:
         #: The latest message with this call, how many of them in it brought nothing, and the message
         #: in which the call was last counted.
         self.message = message
-        self.idle = 0
+        self.idle = 1
         self.counted = ""
 
     @property
