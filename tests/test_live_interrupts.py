@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from loopguard_core.events import Event
+from loopguard_core.guard import Guard
 from loopguard_core.live import LiveSession
+from loopguard_core.policies.registry import create
+from loopguard_core.replay import Recording
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
@@ -19,17 +23,23 @@ from sessions import call, loop, session, store_in
 
 
 class Interrupt:
-    """Raises ``KeyboardInterrupt`` as the *nth* function of ours is entered, as a signal's handler does."""
+    """Raises ``KeyboardInterrupt`` as the *nth* function of ours is entered, as a signal's handler does.
 
-    def __init__(self, nth: int) -> None:
+    *within* a file: at its *nth* line.
+    """
+
+    def __init__(self, nth: int, within: str = "") -> None:
         self.left = nth
+        self.within = within
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        if "loopguard_core" in frame.f_code.co_filename:
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Interrupt | None:
+        if (self.within or "loopguard_core") in frame.f_code.co_filename:
             self.left -= 1
             if not self.left:
                 sys.settrace(None)
+                frame.f_trace = None
                 raise KeyboardInterrupt
+        return self if self.within else None
 
     def __enter__(self) -> Interrupt:
         self._before = sys.gettrace()
@@ -123,3 +133,68 @@ def test_a_transaction_that_was_interrupted_keeps_nobody_out(tmp_path: Path) -> 
     taken.start()
     taken.join(20)
     assert not taken.is_alive()
+
+
+def settled(store: Store) -> list[tuple[str, str]]:
+    """Each call of the session and how it ended; the session's end is the last event."""
+    events = store.read("s")
+    assert events[-1].type == "session_end"
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    ends = {e.text("call"): e.text("outcome") for e in events if e.type == "call_end"}
+    started = [e.text("call") for e in events if e.type == "call_start"]
+    assert len(ends) == sum(e.type == "call_end" for e in events)
+    assert set(ends) == set(started)
+    recording = Recording.of(events, Guard(create("graded")))
+    assert all(recording.row(n).outcome == ends[call] for n, call in enumerate(started))
+    return [(call, ends[call]) for call in started]
+
+
+@pytest.mark.parametrize(("within", "apart"), [("core/shim.py", 1), ("core/live.py", 5)])
+def test_wherever_it_comes_between_explicit_calls_the_end_of_the_session_settles_them(
+    within: str, apart: int, tmp_path: Path
+) -> None:
+    nth = 0
+    while True:
+        nth += apart
+        store = open_store(str(tmp_path / f"{nth}.db"))
+        interrupt = Interrupt(nth, within)
+        try:
+            with LoopGuard(session="s", store=store, policy="graded") as guard:
+                call_by_hand(guard)
+                with interrupt:
+                    call_by_hand(guard)
+        except KeyboardInterrupt:
+            pass
+        outcomes = [outcome for _, outcome in settled(store)]
+        store.close()
+        assert outcomes[0] == "ok"
+        assert set(outcomes[1:]) <= {"ok", "pending", "cancelled"}
+        if interrupt.left > 0:
+            assert outcomes == ["ok", "ok"]
+            return
+
+
+def call_by_hand(guard: LoopGuard) -> None:
+    decision = guard.before_call("read", {"n": 1})
+    guard.after_call(decision, "text")
+
+
+def test_an_end_of_the_session_settles_every_call_that_was_never_ended(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    opened = [live.before("read", {"n": n}) for n in range(3)]
+    live.after(opened[1], "text")
+    live.end()
+    assert [outcome for _, outcome in settled(store)] == ["pending", "ok", "pending"]
+    assert live.after(opened[0], "too late") == ""  # the log says it never ended
+    assert len(settled(store)) == 3
+
+
+def test_a_log_that_ends_with_an_open_call_shows_none_that_runs() -> None:
+    start = Event("call_start", "s", data={"call": "c1", "tool": "read", "args": {}})
+    end = Event("call_end", "s", data={"call": "c1", "outcome": "ok", "result": "r"})
+    events = [start, Event("session_end", "s")]
+    recording = Recording.of(events, Guard(create("graded")))
+    assert recording.row(0).outcome == "pending"
+    recording.append([end])  # it came after all
+    assert recording.row(0).outcome == "ok"

@@ -293,12 +293,14 @@ class LiveSession:
             self._journal.close()
 
     def _leave(self) -> None:
-        """Nobody is to answer any more: what waits in another thread ends."""
+        """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends."""
         try:
             with self._lock:
                 self._journal.over = True
                 for _, call in self.guard.asked():
                     self._stopped().abandon(call)
+                for call in self.guard.open_calls():
+                    self._stopped().leave_open(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")
 

@@ -174,6 +174,8 @@ class Recording(Repeats):
                 self._open.clear()
         elif event.type == "session_end":
             self.end = event
+            for row in self._open.values():  # one that ends all the same still may
+                self.outcomes[row] = STATES.index("pending")
         elif event.type in _TURNS:
             self.turn += 1
             self._turn_rows.append(len(self))

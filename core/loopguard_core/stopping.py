@@ -167,6 +167,10 @@ class Stops:
         if call in self._journal.guard.open_calls():
             self._close(call, "cancelled", None)
 
+    def leave_open(self, call: str) -> None:
+        """The session ends, and nobody has said how *call* did."""
+        self._close(call, "pending", None)
+
     # -- the wait (not in turn) ------------------------------------------------------------------
 
     def wait(self, ticket: Ticket) -> Answer:

@@ -1,0 +1,188 @@
+"""A write-ahead log that is cut or taken away under who writes: noticed, said, counted, and no damage done."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loopguard_core.events import Event
+from loopguard_core.store import log
+from loopguard_core.store.contract import Replaced, Store
+from loopguard_core.store.door import open_store
+from sessions import call, session
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "events.db"
+
+
+def note(store: Store, session: str = "s") -> int:
+    return store.append(Event("note", session, data={"text": "x"}))
+
+
+def wal(place: Path) -> Path:
+    return place.with_name(f"{place.name}-wal")
+
+
+def cut_to_nothing(place: Path) -> None:
+    os.truncate(wal(place), 0)
+
+
+def cut_in_half(place: Path) -> None:
+    os.truncate(wal(place), wal(place).stat().st_size // 2)
+
+
+def take_the_log(place: Path) -> None:
+    wal(place).unlink()
+
+
+def take_the_index(place: Path) -> None:
+    place.with_name(f"{place.name}-shm").unlink()
+
+
+def take_both(place: Path) -> None:
+    take_the_log(place)
+    take_the_index(place)
+
+
+CUTS = [cut_to_nothing, cut_in_half]
+TAKES = [take_the_log, take_the_index, take_both]
+
+
+def filled(place: Path, events: int = 60) -> Store:
+    with contextlib.closing(open_store(str(place))) as made:
+        note(made)  # the tables are in the file once it is closed
+    store = open_store(str(place))
+    for _ in range(events - 1):
+        store.append(Event("note", "s", data={"text": "x" * 500}))
+    time.sleep(0.06)
+    store.last("s")  # looks at the files
+    return store
+
+
+def sound(place: Path) -> int:
+    """How many events are in the file, which is whole, once everybody has let go of it."""
+    with contextlib.closing(sqlite3.connect(place)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return int(db.execute("SELECT count(*) FROM event").fetchone()[0])
+
+
+def told(store: Store) -> tuple[Replaced, int]:
+    """What a writer is told soon, and how many events were taken without a word before it."""
+    for taken in range(1_000_000):
+        try:
+            note(store)
+        except Replaced as error:
+            return error, taken
+        time.sleep(0.001)
+    raise AssertionError("nobody was told")
+
+
+@pytest.mark.parametrize("harm", [*CUTS, *TAKES])
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_log_that_is_cut_or_taken_away_is_noticed_and_damages_nothing(
+    place: Path, harm: Callable[[Path], None], others: int
+) -> None:
+    store = filled(place)
+    idle = [open_store(str(place)) for _ in range(others)]
+    for other in idle:
+        note(other, "another")
+    harm(place)
+    error, taken = told(store)
+    assert error.kept == (harm in TAKES)
+    assert ("nothing of it is lost" in str(error)) == error.kept
+    last = store.last("s")
+    assert last == 60 + taken if error.kept else last < 60 + taken
+    for n in range(1, 6):
+        assert note(store) == last + n
+    for other in idle:
+        assert other.last("s") == last + 5  # nobody reads on in what is gone
+        time.sleep(0.06)
+        with pytest.raises(Replaced, match=str(error)):
+            note(other, "another")
+        note(other, "another")
+    for open_ in (store, *idle):
+        open_.close()
+    assert sound(place) == last + 5 + (2 if error.kept else 1) * others
+
+
+@pytest.mark.parametrize("harm", CUTS)
+@pytest.mark.parametrize("writes", [0, 40])
+def test_who_lets_go_of_a_log_that_was_cut_does_not_damage_the_store(
+    place: Path, harm: Callable[[Path], None], writes: int
+) -> None:
+    store = filled(place)
+    harm(place)
+    for _ in range(writes):  # all of them before anybody looks again
+        with contextlib.suppress(Replaced):
+            note(store)
+    store.close()
+    assert sound(place) <= 60 + writes
+
+
+@pytest.mark.parametrize("size", [0, 100_000])
+def test_writing_a_log_back_never_brings_a_hole_into_the_store(place: Path, size: int) -> None:
+    store = filled(place)
+    cut_to_nothing(place)
+    note(store)
+    log.write_back(sqlite3.connect(place, isolation_level=None), str(place), size, cut=True)
+    store.close()
+    sound(place)
+
+
+def test_a_log_that_another_process_writes_back_is_no_fault(place: Path) -> None:
+    store, other = filled(place), filled(place)
+    for cut in (True, False, True, True):
+        other._link.tidy(0, cut=cut)  # type: ignore[attr-defined]
+        for _ in range(3):
+            time.sleep(0.06)
+            note(store)
+            note(other)
+    assert store.last("s") == 120 + 24
+
+
+def test_a_log_that_was_of_no_use_when_it_was_found_is_no_fault(place: Path) -> None:
+    filled(place, 3).close()
+    wal(place).write_bytes(b"\0" * 50_000)
+    store = open_store(str(place))
+    for _ in range(3):
+        time.sleep(0.06)
+        store.last("s")
+    for n in range(4, 8):
+        assert note(store) == n
+        time.sleep(0.06)
+    store.close()
+    assert sound(place) == 7
+
+
+@pytest.mark.parametrize(("harm", "lost"), [(cut_to_nothing, True), (take_both, False)])
+def test_an_agent_goes_on_says_it_once_and_counts_what_is_lost(
+    place: Path, harm: Callable[[Path], None], lost: bool
+) -> None:
+    said: list[str] = []
+    store = open_store(str(place))
+    live = session(store, said=said)
+    for n in range(10):
+        call(live, args={"n": n})
+    time.sleep(0.06)
+    harm(place)
+    for n in range(10, 20):
+        assert call(live, args={"n": n}).run
+        time.sleep(0.01)
+    assert len(said) == 1 and "the log of the event store" in said[0]
+    gaps = [e for e in store.read("s") if e.type == "gap"]
+    assert [e.data["count"] >= 20 for e in gaps] == ([True] if lost else [])
+    events = store.read("s")
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    if not lost:
+        assert sum(e.type == "call_end" for e in events) == 20
+    live.end()
+    store.close()
+    sound(place)
