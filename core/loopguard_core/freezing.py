@@ -7,6 +7,7 @@ it, and none of their code runs: their attributes are set as they were.
 from __future__ import annotations
 
 from collections import deque
+from itertools import repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset((str, int, float, bool, type(None), bytes))
 _PACKAGE = "loopguard_core."
-_classes: dict[str, tuple[Any, tuple[str, ...]]] = {}
+_SEQUENCES = frozenset((tuple, list, set, frozenset))
+_classes: dict[str, tuple[Any, tuple[str, ...]]] = {
+    kind.__name__: (kind, ()) for kind in (dict, deque, *_SEQUENCES)
+}
 
 
 class Unfreezable(Exception):
@@ -22,7 +26,7 @@ class Unfreezable(Exception):
 
 
 def freeze(value: Any) -> Any:
-    """*value* in plain containers; an object is a tuple that begins with ``...``.
+    """*value* in plain containers. What is or holds an object is a tuple that begins with ``...``.
 
     Raises ``Unfreezable`` for functions, foreign objects and whatever else is no state.
     """
@@ -30,20 +34,29 @@ def freeze(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is dict:
-        return {k: v if type(v) in _PLAIN else freeze(v) for k, v in value.items()}
-    if kind is tuple or kind is list or kind is set or kind is frozenset:
-        return kind([v if type(v) in _PLAIN else freeze(v) for v in value])
+        frozen = {k: v if type(v) in _PLAIN else freeze(v) for k, v in value.items()}
+        return (..., "dict", frozen) if any(map(_is_made, frozen.values())) else frozen
+    if kind in _SEQUENCES:
+        items = [v if type(v) in _PLAIN else freeze(v) for v in value]
+        return (..., kind.__name__, items) if any(map(_is_made, items)) else kind(items)
     if kind is deque:
-        return (..., "deque", value.maxlen, [freeze(item) for item in value])
+        return (..., "deque", [freeze(item) for item in value], value.maxlen)
     name = f"{kind.__module__}:{kind.__qualname__}"
     if not name.startswith(_PACKAGE):
         raise Unfreezable(name)
     if isinstance(value, int):
         return (..., name, int(value))
     slots = _class(name)[1]
-    if slots:
-        return (..., name, tuple([freeze(getattr(value, slot)) for slot in slots]))
-    return (..., name, attributes(value))
+    if not slots:
+        return (..., name, attributes(value))
+    state = tuple([freeze(getattr(value, slot)) for slot in slots])
+    made = [number for number, item in enumerate(state) if _is_made(item)]
+    return (..., name, state, made) if made else (..., name, state)
+
+
+def _is_made(frozen: object) -> bool:
+    """True for what ``thaw`` makes an object of."""
+    return type(frozen) is tuple and frozen[:1] == (...,)
 
 
 def attributes(value: Any, *, private: bool = False) -> dict[str, Any]:
@@ -56,31 +69,34 @@ def attributes(value: Any, *, private: bool = False) -> dict[str, Any]:
 
 
 def thaw(frozen: Any) -> Any:
-    """What ``freeze`` was given. Raises ``Unfreezable`` for what it cannot have made."""
-    kind = type(frozen)
-    if kind in _PLAIN:
-        return frozen
-    if kind is dict:
-        return {k: v if type(v) in _PLAIN else thaw(v) for k, v in frozen.items()}
-    if kind is tuple and frozen[:1] == (...,):
-        return _object(*frozen[1:])
-    if kind is tuple or kind is list or kind is set or kind is frozenset:
-        return kind([v if type(v) in _PLAIN else thaw(v) for v in frozen])
-    raise Unfreezable(kind.__qualname__)
+    """What ``freeze`` was given. Raises ``Unfreezable`` for what it cannot have made.
+
+    What holds no object is taken as it is: a hook process has a thousand of them to bring back.
+    """
+    return _object(*frozen[1:]) if _is_made(frozen) else frozen
 
 
-def _object(name: str, state: Any, items: Any = ()) -> Any:
-    if name == "deque":
-        return deque([thaw(item) for item in items], state)
-    made, slots = _class(name)
+def _object(name: str, state: Any, more: Any = ()) -> Any:
+    made, slots = _classes.get(name) or _class(name)
+    if made is dict:
+        return {k: _object(*v[1:]) if _is_made(v) else v for k, v in state.items()}
+    if made in _SEQUENCES:
+        return made([thaw(item) for item in state])
+    if made is deque:
+        return deque([thaw(item) for item in state], more)
     if issubclass(made, int):
         return made(state)
     value = made.__new__(made)
-    if slots:
-        for slot, item in zip(slots, state, strict=True):
-            setattr(value, slot, item if type(item) in _PLAIN else thaw(item))
-    else:
+    if not slots:
         set_attributes(value, state)
+        return value
+    if len(slots) != len(state):
+        raise Unfreezable(name)
+    if more:
+        state = [*state]
+        for number in more:
+            state[number] = thaw(state[number])
+    deque(map(setattr, repeat(value), slots, state), 0)  # a loop without bytecode
     return value
 
 
