@@ -11,6 +11,11 @@ import sys
 gc.disable()  # nothing that a process of 30 ms leaves behind is worth looking for
 sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0] or "/")
 
-from loopguard_core.hook import main  # noqa: E402 - both come first
+from loopguard_core.packed import Packed  # noqa: E402 - both come first
 
-main()
+pack = Packed(__file__)
+sys.meta_path.insert(0, pack)
+
+from loopguard_core.hook import main  # noqa: E402 - so that it is found in the pack
+
+main(leaving=pack.keep)

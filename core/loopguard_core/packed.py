@@ -1,0 +1,145 @@
+"""The compiled modules of a hook, end to end in one file beside Python's own.
+
+Python looks for each module in its folder, opens its ``.pyc`` and reads that through several objects, which takes
+a hook process longer than running all of them. The pack has the same bytes, and they hold as long as those do:
+while the source has the time and the size that stand in the index. What is not in it, or was changed, is
+imported as ever and in the pack for the next process. Where Python keeps no ``.pyc`` there is no pack.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# ``importlib`` exports these, once it has loaded more than a hook needs.
+from _frozen_importlib_external import (
+    MAGIC_NUMBER,
+    SourceFileLoader,
+    cache_from_source,
+    spec_from_file_location,
+)
+from _imp import _fix_co_filename  # type: ignore[attr-defined]
+from marshal import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+
+    #: Time and size of the source, whether it is a package, where its code stands in the pack and how long that is.
+    Entry = tuple[int, int, bool, int, int]
+
+#: Bytes before the code, in a ``.pyc`` and in the pack.
+_HEAD = 16
+_PLACE = slice(8, _HEAD)
+_PREFIX = __name__.rpartition(".")[0] + "."
+
+
+class Packed:
+    """Finds and runs this package's modules from the pack beside *launcher*, for ``sys.meta_path``."""
+
+    def __init__(self, launcher: str) -> None:
+        self._root = os.path.dirname(os.path.dirname(os.path.abspath(launcher)))
+        self._path = cache_from_source(launcher).removesuffix(".pyc") + ".pack"
+        self._file = -1
+        self._index: dict[str, Entry] = {}
+        self._found: dict[str, Entry] = {}
+        self._missed: list[str] = []
+        try:
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            head = os.read(self._file, _HEAD)
+            if head.startswith(MAGIC_NUMBER):
+                start = int.from_bytes(head[_PLACE], "little")
+                index = loads(self._read(start, os.fstat(self._file).st_size - start))
+                self._index = index if isinstance(index, dict) else {}
+        except (OSError, ValueError, EOFError, TypeError):
+            pass  # none yet, or a damaged one: it is made anew
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module's spec where the pack has the module as its source is now."""
+        if not name.startswith(_PREFIX):
+            return None
+        entry = self._index.get(name)
+        package = entry is not None and entry[2]
+        source = f"{self._root}/{name.replace('.', '/')}{'/__init__' if package else ''}.py"
+        if entry is None or entry[:2] != _written(source):
+            self._missed.append(name)
+            return None
+        self._found[name] = entry
+        spec = spec_from_file_location(name, source, loader=_Loader(name, source, self))
+        assert spec is not None
+        spec.cached = self._path
+        return spec
+
+    def code(self, name: str, source: str) -> CodeType:
+        """The code of a module that was found here, as it would be compiled from *source*."""
+        code: CodeType = loads(self._read(*self._found[name][-2:]))
+        _fix_co_filename(code, source)  # where the package was moved
+        return code
+
+    def keep(self) -> None:
+        """Let the next process find what this one had to import as ever. Best effort: nothing is raised."""
+        new = [name for name in self._missed if name in sys.modules]
+        if not new or sys.dont_write_bytecode:
+            return
+        made = f"{self._path}.{os.getpid()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        try:
+            with open(os.open(made, flags, 0o644), "wb") as file:
+                file.write(self._with(new))
+            os.replace(made, self._path)
+        except OSError:  # as where Python keeps nothing either
+            if os.path.exists(made):
+                os.unlink(made)
+
+    def _with(self, new: Sequence[str]) -> bytes:
+        """The pack with the *new* modules in it. Raises ``OSError``."""
+        index: dict[str, Entry] = {}
+        out = bytearray(_HEAD)
+        for name, (time, size, package, start, length) in self._index.items():
+            if name not in new:
+                index[name] = time, size, package, len(out), length
+                out += self._read(start, length)
+        for name in new:
+            spec = sys.modules[name].__spec__
+            if spec is None or spec.cached is None:
+                continue
+            with open(spec.cached, "rb") as file:
+                compiled = file.read()
+            flags, time, size = (
+                int.from_bytes(compiled[at : at + 4], "little") for at in (4, 8, 12)
+            )
+            if compiled.startswith(MAGIC_NUMBER) and not flags:  # valid by time and size
+                package = spec.submodule_search_locations is not None
+                index[name] = time, size, package, len(out), len(compiled) - _HEAD
+                out += compiled[_HEAD:]
+        out[: len(MAGIC_NUMBER)] = MAGIC_NUMBER
+        out[_PLACE] = len(out).to_bytes(8, "little")
+        return bytes(out + dumps(index))
+
+    def _read(self, start: int, size: int) -> bytes:
+        return os.pread(self._file, size, start)
+
+
+def _written(source: str) -> tuple[int, int]:
+    """Time and size of *source*, as a ``.pyc`` has them."""
+    try:
+        stat = os.stat(source)
+    except OSError:
+        return -1, -1
+    return int(stat.st_mtime) & 0xFFFFFFFF, stat.st_size & 0xFFFFFFFF
+
+
+class _Loader(SourceFileLoader):
+    """Runs a module as ever, with its code from the *pack*."""
+
+    def __init__(self, name: str, source: str, pack: Packed) -> None:
+        super().__init__(name, source)
+        self._pack = pack
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the module."""
+        return self._pack.code(fullname, self.path)
