@@ -9,7 +9,6 @@ window strip, grants "until the result changes" and the console's colours stand 
 from __future__ import annotations
 
 from marshal import dumps
-from operator import itemgetter
 
 from loopguard_core.hashing import sha256
 from loopguard_core.plain_json import loads, writer
@@ -91,7 +90,8 @@ class Digester:
 
         Of an object also its JSON in its own order and its members' texts, where these came by the way.
         """
-        if isinstance(value, str):  # of a class of its own, whose methods may do anything
+        plain = type(value) is dict
+        if not plain and isinstance(value, str):  # of its own class, whose methods may do anything
             text = str.__str__(value)
             return text, self.digest(text), False, "", None
         if self._tries:
@@ -102,18 +102,19 @@ class Digester:
                 return known[1]
             self._tries -= 1
         try:
-            text, given, members = by_member(value) if type(value) is dict else _whole(value)
+            text, given, members = by_member(value) if plain else _whole(value)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
             text = _lenient(value)
             return text, self.digest(text), True, "", None
         digest = _digest(self._keyed, text) if len(text) <= LONG else self.digest(text)
         spelled = text, digest, False, given, members
-        if digest in self._once:
+        once = self._once
+        if digest in once:
             self._repeated(value, spelled)
         else:
-            self._once.add(digest)
-            if len(self._once) > _ONCE:
-                self._once.clear()
+            once.add(digest)
+            if len(once) > _ONCE:
+                once.clear()
         return spelled
 
     def _repeated(self, value: object, spelled: Spelled) -> None:
@@ -234,7 +235,7 @@ def _lenient(value: object) -> str:
         return spell(value)
 
 
-_name = itemgetter(0)
+_comma = ",".join
 
 
 class Payload:
@@ -251,8 +252,10 @@ class Payload:
         self.value = value
         self.digest_of = digester
         if type(value) is str:
-            self.canonical, self.digest, self.foreign = value, digester.digest(value), False
-            self.text, self._members = "", None
+            short = len(value) <= _SHORT
+            self.digest = _digest(digester._keyed, value) if short else digester.digest(value)
+            self.canonical, self.foreign, self.text = value, False, ""
+            self._members = None
         else:
             spelled = digester.of(value)
             self.canonical, self.digest, self.foreign, self.text, self._members = spelled
@@ -263,13 +266,14 @@ class Payload:
         if members is None:
             return self.digest_of.once(canonical(other))
         try:
-            pieces = [
-                members[name] if inner is value[name] else member(name, inner)
-                for name, inner in sorted(other.items(), key=_name)
-            ]
+            members = members.copy()
+            for name, inner in other.items():
+                if inner is not value[name]:
+                    members[name] = member(name, inner)
+            text = f"{{{_comma(map(members.__getitem__, sorted(other)))}}}"
         except Exception:  # noqa: BLE001 - as in ``canonical``
-            return self.digest_of.once(canonical(other))
-        return self.digest_of.once(f"{{{','.join(pieces)}}}")
+            text = canonical(other)
+        return self.digest_of.once(text)
 
     def plain(self) -> Payload:
         """The same with the value that its canonical text spells, whose methods can be relied on."""

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 write = writer(sort_keys=True)
+_comma = ",".join
+#: What is written in one way only, beside texts.
+_FLAT = frozenset((int, bool, type(None)))
 
 
 def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
@@ -23,17 +26,16 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
     for name, inner in value.items():
         if type(name) is not str:
             return write(value), "", None
-        kind = type(inner)
-        if kind is str:
+        if type(inner) is str:
             members[name] = f"{quote(name)}:{quote(inner)}"
         else:
             members[name] = f"{quote(name)}:{write(inner)}"
-            flat = flat and (kind is int or kind is bool or inner is None)
+            flat = flat and type(inner) in _FLAT
     names = sorted(members)
-    text = f"{{{','.join([members[name] for name in names])}}}"
+    text = f"{{{_comma(map(members.__getitem__, names))}}}"
     if not flat:
         return text, "", members
-    given = text if names == [*members] else f"{{{','.join(members.values())}}}"
+    given = text if names == [*members] else f"{{{_comma(members.values())}}}"
     return text, given, members
 
 
