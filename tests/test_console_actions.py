@@ -10,8 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 import console_scene
-from loopguard_console.actions import ACTIONS, Action, actions_of, bindings, key_table
+from loopguard_console.actions import ACTIONS, Action, actions_of, key_table
 from loopguard_console.app import ConsoleApp
+from loopguard_console.bindings import bindings
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen

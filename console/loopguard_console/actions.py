@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from textual.binding import Binding
-
 
 class Action(NamedTuple):
     """One thing a person can do. ``keys`` as Textual names them; ``title`` stands in the footer."""
@@ -414,23 +412,6 @@ def keys_of(action: Action, chosen: Mapping[str, str] | None = None) -> str:
     own = (chosen or {}).get(action.id)
     keys = action.keys if own is None else own.replace(" ", "").split(",")
     return " ".join(shown_key(key) for key in keys)
-
-
-def bindings(*places: str) -> list[Binding]:
-    """The Textual bindings of all actions of the given places, in the table's order."""
-    return [
-        Binding(
-            ",".join(action.keys),
-            action.id,
-            action.title,
-            show=action.footer,
-            key_display=shown_key(action.keys[0]),
-            tooltip=action.help,
-            id=action.id,
-        )
-        for action in ACTIONS
-        if set(places) & set(action.where)
-    ]
 
 
 def actions_of(*places: str) -> list[Action]:

@@ -21,13 +21,15 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from loopguard_console.actions import BY_ID, actions_of, bindings, key_map, keys_of, shown_key
+from loopguard_console.actions import BY_ID, actions_of, key_map, keys_of, shown_key
 from loopguard_console.bell import Bell
+from loopguard_console.bindings import bindings
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.exporting import ExportError, picture
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
+from loopguard_console.keynames import KeyNames
 from loopguard_console.notifying import Desktop, about, osc9
 from loopguard_console.palette import Palette
 from loopguard_console.pauses import Pauses
@@ -100,13 +102,15 @@ class ConsoleApp(Punctual, App[None]):
         self.source = source
         self.decider = decider
         self.store = store
-        self.why_not = why_not
         self.remembered = remembered or Remembered(None)
-        self.chosen_keys = key_map(self.remembered.table("keys"))
+        self.names = desk.names = KeyNames(key_map(self.remembered.table("keys")))
+        self.why_not = self.names.say(why_not)
+        if decider is not None:
+            decider.names = self.names
         desk.pinned, desk.named = self.remembered.pinned, self.remembered.name_of
         desk.bookmarks = self.bookmarks
         for session, view in desk.views.items():
-            view.bookmarks = self.bookmarks(session)
+            view.bookmarks, view.names = self.bookmarks(session), self.names
         desk.arrange(order=self.remembered.text("sort"))
         self.muted = self.remembered.text("bell") == "off"
         asked = theme or os.environ.get("TEXTUAL_THEME", "")
@@ -134,7 +138,7 @@ class ConsoleApp(Punctual, App[None]):
 
     def on_mount(self) -> None:
         self._pauses.begin()
-        self.set_keymap(self.chosen_keys)
+        self.set_keymap(self.names.chosen)
         for theme in THEMES:
             self.register_theme(theme)
         known = self._start_theme in self.available_themes
@@ -188,7 +192,9 @@ class ConsoleApp(Punctual, App[None]):
         """A key that nothing took: say so where no action has it either."""
         if event.key not in self.screen.active_bindings:
             known = isinstance(self.screen, DecidingScreen)
-            way_out = "? shows what the keys do." if known else "Esc goes back."
+            way_out = (
+                self.names.say("{help} shows what the keys do.") if known else "Esc goes back."
+            )
             key = safe(shown_key(event.character or event.key), 12)
             self.hint(f"{key} does nothing here. {way_out}")
 
@@ -338,7 +344,7 @@ class ConsoleApp(Punctual, App[None]):
         self.desk.judged = lambda name: chosen(self.remembered, name or self.source)
         del self.desk.views[session]
         said = f"Judged with {policy} from now on" if policy else "Judged as it was recorded"
-        self.say(f"{said}; p changes that.", False)
+        self.say(self.names.say(f"{said}; {{whatif}} changes that."), False)
         if self._feed is not None:
             self._wanted.discard(session)
             self._want()
@@ -437,7 +443,7 @@ class ConsoleApp(Punctual, App[None]):
             does = next((n for n in (screen, self) if hasattr(n, f"action_{action.id}")), None)
             if does is not None:
                 run = partial(self.run_action, action.id, does)
-                said = f"{keys_of(action, self.chosen_keys)} · {action.help}"
+                said = f"{keys_of(action, self.names.chosen)} · {action.help}"
                 yield SystemCommand(action.title.capitalize(), said, run)
 
         if isinstance(screen, MainScreen):
@@ -481,7 +487,7 @@ class ConsoleApp(Punctual, App[None]):
         """The keys of this screen and the words."""
         if isinstance(self.screen, DecidingScreen):
             places = ("inbox",) if isinstance(self.screen, InboxScreen) else self._places()
-            await self.open_screen(Help(*places, chosen=self.chosen_keys))
+            await self.open_screen(Help(*places, names=self.names))
 
     def action_mute(self) -> None:
         """Ring when something starts to wait, or keep quiet."""

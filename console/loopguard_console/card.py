@@ -6,12 +6,10 @@ All foreign text passes ``safe``; nothing is read as markup. See also ``facts`` 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from textual.content import Content
 
-from loopguard_console.actions import BY_ID, keys_of
 from loopguard_console.facts import (
     TIER_WORDS,
     counted_afresh,
@@ -22,6 +20,7 @@ from loopguard_console.facts import (
     of_limit,
     only_would,
 )
+from loopguard_console.keynames import USUAL, KeyNames
 from loopguard_console.marks import OUTCOMES
 from loopguard_console.payloads import payload, payloads
 from loopguard_console.render import (
@@ -64,14 +63,14 @@ UNANSWERED = {
 class Asking:
     """A request as the card shows it: seconds until nobody's answer counts, and whether keys count.
 
-    ``may``: somebody can decide on this console at all. ``keys``: those that the person chose, by action.
+    ``may``: somebody can decide on this console at all. ``names``: of the keys in force.
     """
 
     request: Request
     left: float | None
     armed: bool
     may: bool = True
-    keys: Mapping[str, str] = field(default_factory=dict)
+    names: KeyNames = USUAL
 
 
 def card(view: View | None, asking: Asking | None, width: int, height: int = 40) -> Content:
@@ -179,7 +178,8 @@ def _later(view: View) -> str:
         return ""
     at = min(found)
     return (
-        f"\nThe guard steps in at call {at + 1} ({Tier(recording.tiers[at]).word}): e goes there."
+        f"\nThe guard steps in at call {at + 1} ({Tier(recording.tiers[at]).word}): "
+        f"{view.names.of('next_tier')} goes there."
     )
 
 
@@ -237,17 +237,11 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
         keys = [
             (k, n, "let its next try run" if k == "a" else d) for k, n, d in keys if k not in "dm"
         ]
-    keys = [(_key(asking, k, n), n, d) for k, n, d in keys]
+    keys = [(asking.names.of(n.rstrip("…")), n, d) for _, n, d in keys]
     lines += _one_a_line(keys[:3] if low else keys, asking.armed, width)
     if low:
         lines.append(_in_a_row(keys[3:], asking.armed))
     return Content("\n").join(lines)
-
-
-def _key(asking: Asking, key: str, name: str) -> str:
-    """The key for what is offered: the person's own where one was chosen."""
-    action = BY_ID[name.rstrip("…")]
-    return keys_of(action, asking.keys).split()[0] if action.id in asking.keys else key
 
 
 def _fitting(room: int, short: str, long: str) -> str:
@@ -279,6 +273,7 @@ def request_card(
     *,
     answered: bool = False,
     others: int = 0,
+    names: KeyNames = USUAL,
 ) -> Content:
     """A request by itself, as the inbox shows it.
 
@@ -286,7 +281,9 @@ def request_card(
     """
     if asking is None:
         if others:
-            words = "Choose the next one with j and k: no key reaches it before you do."
+            words = names.say(
+                "Choose the next one with {down} and {up}: no key reaches it before you do."
+            )
         else:
             words = "Nothing waits. When the guard stops a call, it is listed here. Esc goes back."
         return Content.assemble((f"Answered. {words}" if answered else words, "$dim"))
@@ -310,7 +307,7 @@ def request_card(
         Content.assemble((safe(_sentence(reason)) or TIER_WORDS[tier], TIER_STYLES[tier])),
         _choices(asking, width, low=height < 12),
         Content("\n").join([fact(name, value, room) for name, value in facts if value]),
-        payload("ARGUMENTS", pretty(request.args)),
+        payload("ARGUMENTS", pretty(request.args), asking.names),
     ]
     return Content("\n" if low else "\n\n").join(parts)
 
@@ -347,10 +344,13 @@ def _in_its_time(view: View, row: Row) -> Content:
     if view.live or row.tier < Tier.WARN:
         return Content("")
     if row.tier is Tier.WARN:
-        said = "Beside a running agent: o lets more of these calls run before one is stopped, x stops the agent."
+        said = (
+            "Beside a running agent: {override} lets more of these calls run before one is stopped, "
+            "{halt} stops the agent."
+        )
     else:
         said = (
-            "Beside a running agent: a lets it run once, o the next ones too, d refuses it with a note, "
-            "r counts afresh, x stops the agent."
+            "Beside a running agent: {approve} lets it run once, {override} the next ones too, "
+            "{deny} refuses it with a note, {reset} counts afresh, {halt} stops the agent."
         )
-    return Content.assemble((said, "$dim"))
+    return Content.assemble((view.names.say(said), "$dim"))

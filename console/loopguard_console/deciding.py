@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from loopguard_console.keynames import USUAL
 from loopguard_console.render import already_halted
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
@@ -30,6 +31,8 @@ class Permission:
 
 class Decider:
     """Decides in *store*. Decisions on a request carry the digest of what the person saw."""
+
+    names = USUAL
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -74,10 +77,11 @@ class Decider:
         """Stop the turn or the session."""
         done = escape.halt(self._store, session=session, scope=scope, children=children, note=note)
         if done.already and not done.sessions:
-            return f"{already_halted(done.already[0])}: nothing was changed; u resumes"
+            return f"{already_halted(done.already[0])}: nothing was changed; {self.names.of('resume')} resumes"
         more = len(done.sessions) - 1
         limit = limit_of(self._store, session)
-        said = f"halted the {scope}" + (f" and {more} below" if more else "") + "; u resumes"
+        said = f"halted the {scope}" + (f" and {more} below" if more else "")
+        said += f"; {self.names.of('resume')} resumes"
         return f"{said} ({limit})" if limit else said
 
     def resume(self, session: str, note: str = "") -> str:

@@ -17,6 +17,7 @@ from loopguard_console.arranging import (
     roll_up,
 )
 from loopguard_console.feed import Batch
+from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
 from loopguard_console.view import View
 from loopguard_core.calls import Events
@@ -61,6 +62,7 @@ class Desk:
         self.pinned: Callable[[str], bool] = lambda session: False
         self.named: Callable[[str], str] = lambda session: ""
         self.bookmarks: Callable[[str], Bookmarks] = lambda session: Bookmarks([], lambda _: None)
+        self.names = USUAL
         self.judged: Callable[[str], Policy | None] = lambda session: None
         self.loaded = not live
         self._guard_of = guard_of
@@ -98,7 +100,7 @@ class Desk:
             recording = self._recording(session, first)
             recording.session = session
             view = self.views[session] = View(recording, live=self.live)
-            view.bookmarks = self.bookmarks(session)
+            view.bookmarks, view.names = self.bookmarks(session), self.names
         for at, event in enumerate(events):
             if view.recording.judges:
                 break

@@ -1,6 +1,7 @@
 """Why a key would do nothing now, in one line that says what to do instead. No Textual in here.
 
-The footer leaves such keys out; who presses one all the same is told the line.
+The footer leaves such keys out; who presses one all the same is told the line. It names keys as
+``{action}``: see ``keynames``.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ _MOVES = frozenset(
 )
 _SESSIONS = frozenset({"next_session", "previous_session"})
 
-NOBODY = "A recording has nobody to answer: p shows what other policies would have done, c writes a rule."
-NO_AGENT = "A recording has no agent to control: p shows what other policies would have done, c writes a rule."
+NOBODY = "A recording has nobody to answer: {whatif} shows what other policies would have done, {rule} writes a rule."
+NO_AGENT = "A recording has no agent to control: {whatif} shows what other policies would have done, {rule} writes a rule."
 _LIVE_ALONE = "only in the live console: loopguard-console without a path opens it."
+_BOOKMARK = "A recording is not written to: {bookmark} bookmarks the call."
 _IN_REPLAY = {
     **dict.fromkeys(_ANSWERS, NOBODY),
     **dict.fromkeys(_CONTROLS, NO_AGENT),
@@ -48,14 +50,15 @@ _IN_REPLAY = {
     "inbox": f"Nothing waits in a recording. Requests are answered {_LIVE_ALONE}",
     "waiting": f"Nothing waits in a recording. Requests are answered {_LIVE_ALONE}",
     "mute": f"Nothing rings in a recording. The bell rings {_LIVE_ALONE}",
-    "follow": "A recording does not grow: G goes to its last call.",
-    "search_all": "A recording is searched with /.",
-    "note": f"A recording is not written to: B bookmarks the call. Notes are kept {_LIVE_ALONE}",
-    "label": f"A recording is not written to: B bookmarks the call. Labels are kept {_LIVE_ALONE}",
+    "follow": "A recording does not grow: {last} goes to its last call.",
+    "search_all": "A recording is searched with {search}.",
+    "note": f"{_BOOKMARK} Notes are kept {_LIVE_ALONE}",
+    "label": f"{_BOOKMARK} Labels are kept {_LIVE_ALONE}",
     "delete": f"A recording is not deleted from here. Sessions are deleted {_LIVE_ALONE}",
 }
 _PLAYS = (
-    "A live session does not play: [ and ] step through its past, e goes to the next tier change."
+    "A live session does not play: {back} and {step} step through its past, "
+    "{next_tier} goes to the next tier change."
 )
 _IN_LIVE = dict.fromkeys(("play", "faster", "slower"), _PLAYS)
 
@@ -96,7 +99,11 @@ def on_main(action: str, now: Standing) -> str:
         return "There is no call yet." if now.live else "There are no calls in this recording."
     if action in _ANSWERS:
         if now.request is None:
-            return "Nothing waits at this call: w goes to what waits." if now.waiting else _CALM
+            return (
+                "Nothing waits at this call: {waiting} goes to what waits."
+                if now.waiting
+                else _CALM
+            )
         return _late(action, now.request)
     if action == "waiting" and not now.waiting:
         return _CALM
@@ -106,7 +113,7 @@ def on_main(action: str, now: Standing) -> str:
 
 
 _CALM = "Nothing waits for you."
-_GONE = "That request has been answered: j and k choose the next one."
+_GONE = "That request has been answered: {down} and {up} choose the next one."
 
 
 def on_inbox(action: str, now: Standing) -> str:
@@ -126,5 +133,5 @@ def on_inbox(action: str, now: Standing) -> str:
 def _late(action: str, request: Request) -> str:
     """What is left to do about a request that nobody answered in time."""
     if request.resolution == "expired" and action in ("deny", "modify"):
-        return "It was refused when nobody answered in time: a lets its next try run."
+        return "It was refused when nobody answered in time: {approve} lets its next try run."
     return ""

@@ -6,6 +6,7 @@ import difflib
 
 from textual.content import Content
 
+from loopguard_console.keynames import KeyNames
 from loopguard_console.render import collapse_frames, pretty, safe, size
 from loopguard_console.view import View
 from loopguard_core.calls import Row
@@ -17,7 +18,7 @@ SHOWN = 4_000
 def payloads(view: View, row: Row) -> Content:
     recording = view.recording
     args = pretty(recording.args(view.cursor))
-    parts = [payload("ARGUMENTS", args)]
+    parts = [payload("ARGUMENTS", args, view.names)]
     like = recording.like_before(view.cursor)
     if like is not None and recording.args(like) != recording.args(view.cursor):
         changed = _changes(
@@ -27,21 +28,24 @@ def payloads(view: View, row: Row) -> Content:
     if row.outcome != "running":
         result = recording.result(view.cursor)
         text = "" if result is None else collapse_frames(pretty(result))
-        parts.append(payload("RESULT", text))
+        parts.append(payload("RESULT", text, view.names))
         before = recording.like_before(view.cursor)
         if before is not None and result is not None:
             parts.append(_changes(recording.result(before), result, before + 1))
     return Content("\n").join([part for part in parts if part.plain])
 
 
-def payload(title: str, text: str) -> Content:
+def payload(title: str, text: str, names: KeyNames) -> Content:
     shown = safe(text[:SHOWN], lines=True)
     more = len(text) - SHOWN
     return Content.assemble(
         (title, "bold $text-primary"),
         (f"  {size(len(text))} characters\n", "$dim"),
         (shown or "(empty)", "" if shown else "$dim"),
-        (f"\n… {size(more)} more; v shows all of it" if more > 0 else "", "$text-warning"),
+        (
+            f"\n… {size(more)} more; {names.of('pager')} shows all of it" if more > 0 else "",
+            "$text-warning",
+        ),
         "\n",
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from loopguard_console.filtering import Filtered
 from loopguard_console.folding import Folding, Line
 from loopguard_console.hits import Hits
+from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
 from loopguard_console.query import Query, QueryError
 from loopguard_core.calls import Asked
@@ -57,6 +58,7 @@ class View:
         self.held = ""
         self.dropped = ""
         self.bookmarks = Bookmarks([], lambda seqs: None)
+        self.names = USUAL
         self._only: Filtered | None = None
         self._wish = -1
         self._marks = 0

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from loopguard_console.keynames import USUAL, KeyNames
 from loopguard_console.places import Place
 from loopguard_console.render import pad, safe, signature_label
 
@@ -24,10 +25,11 @@ class BookmarkList(ModalScreen[int | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "cancel", "close")]
 
-    def __init__(self, recording: Recording, found: list[Place]) -> None:
+    def __init__(self, recording: Recording, found: list[Place], names: KeyNames = USUAL) -> None:
         super().__init__()
         self._recording = recording
         self._places = found
+        self._names = names
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -36,8 +38,8 @@ class BookmarkList(ModalScreen[int | None]):
                 yield OptionList(*[Option(self._words(place)) for place in self._places])
                 says = "Enter goes there · Esc closes"
             else:
-                says = (
-                    "None yet: B marks the selected call, ; keeps a note on it in a live session."
+                says = self._names.say(
+                    "None yet: {bookmark} marks the selected call, {note} keeps a note on it in a live session."
                 )
             yield Static(says, id="says", markup=False)
 

@@ -60,7 +60,7 @@ class Debugging(DecidingScreen):
 
         def answer(edit: Edit | None) -> None:
             if edit is not None:
-                self._write_rule(edit, "Written", "U takes it back.")
+                self._write_rule(edit, "Written", "{undo_rule} takes it back.")
 
         try:
             edit = rules.propose_policy(self._folder(view), *parse(policy))
@@ -98,7 +98,9 @@ class Debugging(DecidingScreen):
             if app.desk.live:
                 self._do(lambda decider: decider.hold(view.recording.session, given.note))
             else:
-                self.console_app.hint("Playing stops there. I takes it away.")
+                self.console_app.hint(
+                    self.console_app.names.say("Playing stops there. {holds} takes it away.")
+                )
 
         live = "Calls that meet this wait for you before they run, whatever the guard says."
         replay = "Playing stops at calls that meet this."
@@ -133,7 +135,9 @@ class Debugging(DecidingScreen):
             condition = view.held
             self._do(lambda decider: decider.hold(session, condition))
         else:
-            self.console_app.hint("No breakpoint was set here. b sets one.")
+            self.console_app.hint(
+                self.console_app.names.say("No breakpoint was set here. {hold} sets one.")
+            )
 
     # -- export ------------------------------------------------------------------------------------
 
@@ -181,7 +185,7 @@ class Debugging(DecidingScreen):
 
         def answer(edit: Edit | None) -> None:
             if edit is not None:
-                self._write_rule(edit, "Written", "U takes it back.")
+                self._write_rule(edit, "Written", "{undo_rule} takes it back.")
 
         args = view.recording.args(view.cursor)
         policies = view.recording.guard.policy.name.split("+")
@@ -190,12 +194,15 @@ class Debugging(DecidingScreen):
     def action_undo_rule(self) -> None:
         """Take the last rule back."""
         if self._undo is None:
-            self.console_app.hint("No rule was written here. c writes one.")
+            self.console_app.hint(
+                self.console_app.names.say("No rule was written here. {rule} writes one.")
+            )
         else:
-            self._write_rule(self._undo, "Taken back", "U writes it again.")
+            self._write_rule(self._undo, "Taken back", "{undo_rule} writes it again.")
 
     def _write_rule(self, edit: Edit, done: str, undo: str) -> None:
         """Write the file, and put it in force where sessions run under it: a person decided so."""
+        undo = self.console_app.names.say(undo)
         try:
             self._undo = rules.write(edit)
         except RuleError as error:

@@ -31,6 +31,7 @@ NOTES = (
     "Ask me before you try again.",
     "Try another approach.",
 )
+_DECIDING = ("approve", "deny", "override", "modify", "reset", "halt")
 _BUDGETS = (1, 3, 10, 30, None)
 _MINUTES = (None, 5, 30, 120)
 _UNTIL = ("", "result", "turn")
@@ -96,12 +97,12 @@ class DecidingScreen(Punctual, Screen[None]):
             left_of(request, app.desk.now),
             self.arming.armed(now),
             app.decider is not None,
-            app.chosen_keys,
+            app.names,
         )
 
     def on_key(self, event: events.Key) -> None:
         """Any key pressed before the request has been seen for a moment starts that moment again."""
-        if event.key not in ("a", "d", "o", "m", "r", "x"):
+        if event.key not in self.console_app.names.raw(*_DECIDING):
             self.arming.press(event.time)
 
     def _counts(self, request: Request) -> bool:
@@ -126,7 +127,9 @@ class DecidingScreen(Punctual, Screen[None]):
             return []
         request = self.selected()
         if request is None:
-            self.console_app.hint("Nothing waits here. w goes to what waits.")
+            self.console_app.hint(
+                self.console_app.names.say("Nothing waits here. {waiting} goes to what waits.")
+            )
             return []
         return (self.marked() or [request]) if self._counts(request) else []
 
@@ -208,7 +211,9 @@ class DecidingScreen(Punctual, Screen[None]):
             label,
             choices=choices,
             note="a note, if you like",
-            does="The guard lets these calls run and counts them no further. Revoke it with O.",
+            does=self.console_app.names.say(
+                "The guard lets these calls run and counts them no further. Revoke it with {grants}."
+            ),
             broad=frozenset({(0, 1), (0, 2), (1, 4)}),
         )
         await self.console_app.open_screen(dialog, answer)
@@ -241,7 +246,9 @@ class DecidingScreen(Punctual, Screen[None]):
                 Choice("Children", ("too", "not them")),
             ),
             note="why (the model reads it)",
-            does="Every further call is refused until you resume (u), or for a turn until your next message.",
+            does=self.console_app.names.say(
+                "Every further call is refused until you resume ({resume}), or for a turn until your next message."
+            ),
         )
         await self.console_app.open_screen(dialog, answer)
 

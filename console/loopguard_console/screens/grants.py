@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from loopguard_console.keynames import USUAL, KeyNames
 from loopguard_console.render import safe, span
 from loopguard_core.controls import Grant
 
@@ -24,10 +25,11 @@ class Grants(ModalScreen[str | None]):
         Binding("d,delete", "revoke", "revoke"),
     ]
 
-    def __init__(self, grants: list[Grant], now: float) -> None:
+    def __init__(self, grants: list[Grant], now: float, names: KeyNames = USUAL) -> None:
         super().__init__()
         self._grants = grants
         self._now = now
+        self._names = names
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -38,7 +40,11 @@ class Grants(ModalScreen[str | None]):
                     "d revokes the one selected · Esc leaves them", id="says", markup=False
                 )
             else:
-                yield Static("None. o on a call gives one. · Esc closes", id="says", markup=False)
+                yield Static(
+                    self._names.say("None. {override} on a call gives one. · Esc closes"),
+                    id="says",
+                    markup=False,
+                )
 
     def _words(self, grant: Grant) -> Content:
         key = grant.key if grant.scope == "tool" else grant.key.rpartition(":")[0]

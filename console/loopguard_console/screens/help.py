@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from loopguard_console.actions import actions_of, groups, keys_of
+from loopguard_console.keynames import USUAL, KeyNames
 
 #: Cells for the names of actions and the words.
 NAMES = 19
@@ -28,7 +28,7 @@ WORDS = (
     ("· W B H", "the tiers: allowed, warned, blocked, halted"),
     (
         "▶ ▼ ⟳",
-        "folded calls, opened ones, and a cycle: calls that came in turns; Enter opens and closes",
+        "folded calls, opened ones, and a cycle: calls that came in turns; {fold} opens and closes",
     ),
     ("┃", "calls that are equal to the selected one"),
     ("┌ ├ └", "calls that the agent made in one message"),
@@ -42,7 +42,10 @@ WORDS = (
     ("ask", "a mode: a stopped call waits for a person"),
     ("enforce", "a mode: a stopped call is refused at once"),
     ("detector", "the part of the policy that objected, such as repetition or cycle"),
-    ("traits", "what the guard knows of the tool: that it only reads, that it polls; c changes it"),
+    (
+        "traits",
+        "what the guard knows of the tool: that it only reads, that it polls; {rule} changes it",
+    ),
     ("told, advice", "what the model reads because of the verdict, or would have read"),
     (
         "request",
@@ -73,10 +76,10 @@ class Help(ModalScreen[None]):
         Binding("w", "words", "the words"),
     ]
 
-    def __init__(self, *places: str, chosen: Mapping[str, str] | None = None) -> None:
+    def __init__(self, *places: str, names: KeyNames = USUAL) -> None:
         super().__init__()
         self._places = places
-        self._chosen = chosen
+        self._names = names
         self._words = 0
 
     def compose(self) -> ComposeResult:
@@ -100,12 +103,14 @@ class Help(ModalScreen[None]):
         for group, actions in groups(actions_of(*self._places)).items():
             parts.append(Content.assemble((f"{group}\n", "bold $text-primary")))
             for action in actions:
-                parts += _entry(keys_of(action, self._chosen), action.title, action.help, width)
+                parts += _entry(
+                    keys_of(action, self._names.chosen), action.title, action.help, width
+                )
             parts.append(Content("\n"))
         self._words = sum(part.plain.count("\n") for part in parts)
         parts.append(Content.assemble(("Words\n", "bold $text-primary")))
         for word, meaning in WORDS:
-            parts += _entry("", word, meaning, width)
+            parts += _entry("", word, self._names.say(meaning), width)
         return Content("").join(parts)
 
     def action_scroll(self, by: int) -> None:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
-from loopguard_console.actions import bindings
+from loopguard_console.bindings import bindings
 from loopguard_console.card import request_card
 from loopguard_console.idle import Standing, on_inbox
 from loopguard_console.screens.deciding import DecidingScreen
@@ -53,7 +53,7 @@ class InboxScreen(DecidingScreen):
             waiting=len(app.desk.waiting),
             gone=bool(self.query_one(InboxList).chosen) and request is None,
         )
-        return on_inbox(action, now)
+        return self.console_app.names.say(on_inbox(action, now))
 
     def marked(self) -> list[Request]:
         marked = self.query_one(InboxList).marked
@@ -80,6 +80,7 @@ class InboxScreen(DecidingScreen):
                 size.height,
                 answered=bool(requests.chosen and request is None),
                 others=len(app.desk.waiting),
+                names=app.names,
             ),
             layout=True,
         )

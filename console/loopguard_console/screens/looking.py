@@ -142,7 +142,7 @@ class Looking(DecidingScreen):
             if grant:
                 self._do(lambda decider: decider.revoke(view.recording.session, grant))
 
-        await self.console_app.open_screen(Grants(grants, app.desk.now), answer)
+        await self.console_app.open_screen(Grants(grants, app.desk.now, app.names), answer)
 
     def action_mute(self) -> None:
         """Bell on or off."""
@@ -215,7 +215,11 @@ class Looking(DecidingScreen):
         before = card.scroll_y
         card.scroll_relative(y=by, animate=False, immediate=True)
         if card.scroll_y == before:
-            end = "to its end: v shows all of the call" if by > 0 else "to its beginning"
+            end = (
+                self.console_app.names.say("to its end: {pager} shows all of the call")
+                if by > 0
+                else "to its beginning"
+            )
             self.console_app.hint(f"The card is scrolled {end}.")
 
     def _jump(self, found: bool, otherwise: str) -> None:
@@ -224,7 +228,7 @@ class Looking(DecidingScreen):
         else:
             view = self.view
             if view is not None and not view.recording.worst:
-                otherwise = self._nowhere()
+                otherwise = self.console_app.names.say(self._nowhere())
             self.console_app.hint(otherwise)
 
     def _nowhere(self) -> str:
@@ -232,9 +236,10 @@ class Looking(DecidingScreen):
         desk = self.console_app.desk
         others = sum(1 for s in desk.sessions if s.worst and s.session != desk.current)
         if not others:
-            return "The guard steps in nowhere in this session: p asks other policies."
+            return "The guard steps in nowhere in this session: {whatif} asks other policies."
         where = counted(others, "other session")
-        return f"The guard steps in nowhere in this session, but in {where}: J goes to the next, s lists them."
+        there = "{next_session} goes to the next, {sessions} lists them"
+        return f"The guard steps in nowhere in this session, but in {where}: {there}."
 
     def action_play(self) -> None:
         """Play or pause."""
@@ -277,14 +282,17 @@ class Looking(DecidingScreen):
         elif self.view is not None and self.view.toggle_fold():
             self.redraw()
         else:
-            self.console_app.hint("This call is not folded: v shows it in full.")
+            self.console_app.hint(
+                self.console_app.names.say("This call is not folded: {pager} shows it in full.")
+            )
 
     def action_fold_all(self) -> None:
         """Fold, or show every call."""
         if self.view is not None:
             self.view.fold_all()
-            folds = "Runs and cycles are folded: z shows every call."
-            self.console_app.hint(folds if self.view.fold else "Every call is shown: z folds.")
+            folds = "Runs and cycles are folded: {fold_all} shows every call."
+            shows = "Every call is shown: {fold_all} folds."
+            self.console_app.hint(self.console_app.names.say(folds if self.view.fold else shows))
             self.redraw()
 
     def action_pager(self) -> None:

@@ -11,8 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
 
-from loopguard_console.actions import bindings
 from loopguard_console.arranging import RECORDED
+from loopguard_console.bindings import bindings
 from loopguard_console.idle import Standing, on_main
 from loopguard_console.render import cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
@@ -143,7 +143,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
             waiting=len(app.desk.waiting),
             listing=isinstance(self.focused, SessionList),
         )
-        return on_main(action, now)
+        return self.console_app.names.say(on_main(action, now))
 
     # -- drawing -----------------------------------------------------------------------------------
 
@@ -271,9 +271,13 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         if self.console_app.loading(desk.current):
             right = f"reading… {len(view.recording)} calls"
         elif view.live:
-            right = "● following" if view.following else f"‖ {view.new:,} new, F follows"
+            right = (
+                "● following"
+                if view.following
+                else f"‖ {view.new:,} new, {desk.names.of('follow')} follows"
+            )
             if not view.following and not view.new:
-                right = "‖ F follows"
+                right = f"‖ {desk.names.of('follow')} follows"
         right = " · ".join(part for part in (view.found, right) if part)
         width = max(10, title.size.width - 2)
         room = max(0, width - len(right) - 1)

@@ -30,7 +30,10 @@ class Marking(DecidingScreen):
         if view is not None and view.cursor >= 0:
             marked = view.bookmarks.toggle(view.recording, view.cursor)
             number = f"call {view.cursor + 1}"
-            said = f"Bookmark on {number}: ' goes to the next, L lists them."
+            on = self.console_app.names.say(
+                "{next_bookmark} goes to the next, {bookmarks} lists them"
+            )
+            said = f"Bookmark on {number}: {on}."
             self.console_app.hint(said if marked else f"No bookmark on {number} any more.")
             self.moved()
 
@@ -47,10 +50,14 @@ class Marking(DecidingScreen):
         before = -1 if view is None else view.cursor
         if view is not None and view.to_bookmark(by):
             if view.cursor == before:
-                self.console_app.hint("This is the only bookmark: L lists it.")
+                self.console_app.hint(
+                    self.console_app.names.say("This is the only bookmark: {bookmarks} lists it.")
+                )
             self.moved()
         else:
-            self.console_app.hint("No bookmark is set here: B sets one.")
+            self.console_app.hint(
+                self.console_app.names.say("No bookmark is set here: {bookmark} sets one.")
+            )
 
     async def action_bookmarks(self) -> None:
         """All places that a person marked."""
@@ -64,4 +71,6 @@ class Marking(DecidingScreen):
                 self.moved()
 
         found = places(view.recording, view.bookmarks)
-        await self.console_app.open_screen(BookmarkList(view.recording, found), answer)
+        await self.console_app.open_screen(
+            BookmarkList(view.recording, found, self.console_app.names), answer
+        )

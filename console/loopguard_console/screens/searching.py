@@ -107,7 +107,9 @@ class Searching(DecidingScreen):
     def _hit(self, by: int, *, here: bool = False) -> None:
         view = self.view
         if view is None or view.hits is None:
-            self.console_app.hint("Search for something first: /")
+            self.console_app.hint(
+                self.console_app.names.say("Search for something first: {search}")
+            )
             return
         before = view.cursor
         found = view.to_hit(by, here=here)
@@ -126,7 +128,9 @@ class Searching(DecidingScreen):
         """Search all sessions of the store."""
         app = self.console_app
         if app.store is None:
-            self.console_app.hint("A recording is searched with /.")
+            self.console_app.hint(
+                self.console_app.names.say("A recording is searched with {search}.")
+            )
             return
 
         def found(hit: Hit | None) -> None:

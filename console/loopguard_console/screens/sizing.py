@@ -51,7 +51,11 @@ class Sizing(DecidingScreen):
         """Make *pane* larger or smaller by a step; one that is not to be seen is said to be so."""
         found = self.query_one(pane)
         if not (found.display and self.query_one("#body").display):
-            self.console_app.hint("That pane is hidden: s shows the list of sessions.")
+            self.console_app.hint(
+                self.console_app.names.say(
+                    "That pane is hidden: {sessions} shows the list of sessions."
+                )
+            )
             return
         name = self._measure(found.id or "")
         if not self._set(name, self._now(name) + by * STEP[name]):

@@ -80,7 +80,9 @@ class Chain(VirtualList):
             what = safe(view.hits.query.text, 30)
             if not view.hits.done:
                 return f"  Searching for {what}: {view.hits.part:.0%} read…"
-            return f"  No call matches {what}. Esc shows all calls again."
+            return (
+                f"  No call matches {what}. {view.names.of('back_to_chain')} shows all calls again."
+            )
         return "  No calls yet. They appear here as the agent makes them."
 
     def face(self, line: int) -> Hashable:

@@ -61,8 +61,9 @@ class SessionList(VirtualList):
         return self.items[line][1].session
 
     def empty(self) -> str:
-        filtered = self.desk is not None and self.desk.filter
-        return " No match. f changes it." if filtered else " No sessions yet."
+        if self.desk is not None and self.desk.filter:
+            return self.desk.names.say(" No match. {filter} changes it.")
+        return " No sessions yet."
 
     def paint(self, line: int, width: int) -> list[Segment]:
         depth, session = self.items[line]

@@ -45,7 +45,8 @@ class Transport(Pane):
         self._total = total
         left = f" {'▶ playing' if playing else '■ paused '} call {view.cursor + 1}/{total} "
         wide = (self.size.width or 80) >= 100
-        right = f"  {'speed ' if wide else ''}{speed:g}×  [ ] step  e tier  Space play "
+        keys = view.names.say("{back} {step} step  {next_tier} tier  {play} play")
+        right = f"  {'speed ' if wide else ''}{speed:g}×  {keys} "
         width = max(10, (self.size.width or 80) - len(left) - len(right))
         self._track = (len(left), width)
         parts = [(left, "bold"), *self._cells(view, width), (right, "$dim")]
