@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,30 @@ def test_a_store_that_is_replaced_is_begun_anew(tmp_path: Path) -> None:
     assert [e.type for e in events[:2]] == ["session_start", "gap"]
     assert events[1].data["count"] >= 5
     assert any("replaced" in line for line in said)
+
+
+@pytest.mark.parametrize("lasting", [0.0, 0.06])
+def test_a_store_that_is_deleted_while_a_call_runs_is_missed_by_its_end_or_the_next_start(
+    tmp_path: Path, lasting: float
+) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    for n in range(30):  # so that the agent appends after its own last event
+        live.after(live.before("read", {"path": str(n)}), "text")
+    decision = live.before("read", {"path": "last"})
+    written = live.guard.seq
+    for path in tmp_path.glob("events.db*"):
+        path.unlink()
+    time.sleep(lasting)
+    live.after(decision, "text")
+    live.after(live.before("read", {"path": "next"}), "text")
+    events = store.read("s")
+    assert [e.type for e in events][:2] == ["session_start", "gap"]
+    assert [e.type for e in events][-2:] == ["call_start", "call_end"]
+    ended = [e for e in events if e.type == "call_end" and e.data["call"] == decision.call]
+    assert events[1].data["count"] + len(ended) == written + 1, "each is in the gap, or here"
+    if lasting:
+        assert ended
 
 
 def test_a_wait_ends_when_the_store_is_gone(
