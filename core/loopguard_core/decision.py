@@ -83,7 +83,10 @@ class Decision:
 
 
 class CallNames:
-    """Names for calls of a host that names none: unique in a session, whoever else writes to it."""
+    """Names for calls of a host that names none: unique in a session, whoever else writes to it.
+
+    Two processes with the same 48 random bits at the beginning of their names would have to meet in it.
+    """
 
     __slots__ = ("_count", "_prefix")
 
@@ -92,7 +95,7 @@ class CallNames:
 
     def begin(self) -> None:
         """Begin anew, as a forked child has to."""
-        self._prefix, self._count = f"{os.urandom(4).hex()}-", 0
+        self._prefix, self._count = f"{os.urandom(6).hex()}-", 0
 
     def __call__(self) -> str:
         self._count += 1

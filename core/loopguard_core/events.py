@@ -113,13 +113,20 @@ class Judged(Event):
     ``data`` has ``call``, ``tool``, ``args``, ``message`` and ``ids``, or ``call``, ``outcome``, ``result``,
     ``duration`` and ``ids``, and seldom more: names are texts and ``ids`` has all records. ``verdict``
     stands beside it and is made a field only where somebody wants all of them. ``args_text`` is the JSON of
-    ``args`` in their own order, empty where that did not come by the way.
+    ``args`` in their own order, empty where that did not come by the way. ``named``: the call got its name
+    just now, so that it cannot have started before.
     """
 
-    __slots__ = ("args_text", "verdict")
+    __slots__ = ("args_text", "named", "verdict")
 
     def __init__(
-        self, type: str, session: str, ts: float, data: dict[str, Any], args_text: str = ""
+        self,
+        type: str,
+        session: str,
+        ts: float,
+        data: dict[str, Any],
+        args_text: str = "",
+        named: bool = False,
     ) -> None:
         self.type = type
         self.session = session
@@ -127,6 +134,7 @@ class Judged(Event):
         self.ts = ts
         self.data = data
         self.args_text = args_text
+        self.named = named
         self.verdict: Verdict | None = None
 
     def fields(self) -> dict[str, Any]:

@@ -183,11 +183,15 @@ class LiveSession:
         *wait_limit*: seconds after which the host itself would give up, less a margin. An interrupt that
         comes meanwhile (Ctrl-C) goes on to the agent, and the call is recorded as cancelled.
         """
-        call = (call if type(call) is str else text_of(call)) or self._names()
+        if type(call) is not str:
+            call = text_of(call)
+        named = not call
+        if named:
+            call = self._names()
         try:
             with self._lock:
                 decision, ticket = self._judge(
-                    tool, args, call, message, agent, annotations, wait_limit
+                    tool, args, call, named, message, agent, annotations, wait_limit
                 )
             if ticket is not None:
                 answer = self._stopped().wait(ticket)
@@ -219,11 +223,15 @@ class LiveSession:
 
         A cancelled task resolves its request ``cancelled``.
         """
-        call = (call if type(call) is str else text_of(call)) or self._names()
+        if type(call) is not str:
+            call = text_of(call)
+        named = not call
+        if named:
+            call = self._names()
         try:
             with self._lock:
                 decision, ticket = self._judge(
-                    tool, args, call, message, agent, annotations, wait_limit
+                    tool, args, call, named, message, agent, annotations, wait_limit
                 )
             if ticket is not None:
                 answer = await self._stopped().wait_async(ticket)
@@ -317,6 +325,7 @@ class LiveSession:
         tool: str,
         args: object,
         call: str,
+        named: bool,
         message: str,
         agent: str,
         annotations: Mapping[str, Any] | None,
@@ -340,7 +349,7 @@ class LiveSession:
             data["agent"] = agent
         if annotations:
             data["traits"] = annotations
-        start = Judged("call_start", self.session, time.time(), data, payload.text)
+        start = Judged("call_start", self.session, time.time(), data, payload.text, named)
         try:
             ruling = journal.start(start)
         except Taken:

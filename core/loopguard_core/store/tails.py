@@ -122,6 +122,8 @@ _RUNNING = "type, tier, level, id, sid, ts, call, data, payload, worst, ended, c
 _STARTS = f"""
 INSERT INTO event ({_RUNNING}, tool) VALUES
 ('call_start', 0, 0, ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"""
+# Of a call that got its name just now nobody has heard.
+_NAMED = _STARTS.replace(f" AND {_NEW.format('?4')}", "")
 _ENDS = f"""
 INSERT INTO event ({_RUNNING}) VALUES
 ('call_end', 0, 0, ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9)"""
@@ -208,7 +210,7 @@ class Own:
                 tail.key = key
                 tail.calls = calls = tail.calls + 1
                 link.insert(
-                    _STARTS,
+                    _NAMED if event.named else _STARTS,
                     (
                         key,
                         tail.sid,
