@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from loopguard_core.config import Config
 from loopguard_core.events import decode, encode
 from loopguard_core.freezing import Unfreezable, freeze, thaw
+from loopguard_core.later import Later
 from loopguard_core.live import LiveSession
 from loopguard_core.policies import registry
 from loopguard_core.store.contract import Store
@@ -57,10 +60,61 @@ def test_objects_and_containers_come_back() -> None:
     assert again["d"].maxlen == 3
 
 
+def many() -> dict[str, Verdict]:
+    return {f"k{n}": Verdict(Tier.WARN, "p", count=n) for n in range(100)}
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda d: d["k7"].count,
+        lambda d: d.get("k7").count,
+        lambda d: (d.get("x"), d.get("x", 1), "k7" in d, len(d), [*d]),
+        lambda d: [v.count for v in d.values()],
+        lambda d: [(k, v.count) for k, v in d.items()],
+        lambda d: (d.pop("k7").count, d.pop("k7", 0), len(d)),
+        lambda d: (d.popitem()[1].count, len(d)),
+        lambda d: (d.setdefault("k7").count, d.setdefault("x", 1), d["x"]),
+        lambda d: (d.update(x=1), d["k7"].count, d["x"]),
+        lambda d: dict(d)["k7"].count,
+        lambda d: {**d}["k7"].count,
+        lambda d: (d | {"x": 1})["k7"].count,
+        lambda d: d.copy()["k7"].count,
+        lambda d: copy(d)["k7"].count,
+        lambda d: deepcopy(d)["k7"].count,
+        lambda d: (d == many(), d != many(), d == {}),
+        lambda d: [k for k, v in sorted(d.items(), reverse=True) if v.count % 2],
+        lambda d: (d.__setitem__("k7", d["k8"]), d["k7"].count),
+        lambda d: (d.__delitem__("k7"), "k7" in d, [*d][:9]),
+        lambda d: (d.clear(), d == {}),
+    ],
+)
+def test_many_objects_come_back_when_they_are_looked_at(look: Callable[[Any], object]) -> None:
+    again = thaw(freeze(many()))
+    assert type(again) is Later and set(map(type, dict.values(again))) == {bytes}
+    assert look(again) == look(many())
+
+
+def test_what_was_not_looked_at_is_frozen_as_it_was() -> None:
+    frozen = freeze({"all": many()})
+    again = thaw(frozen)
+    assert freeze(again) == frozen
+    again["all"]["k7"].count = 9
+    again["all"]["new"] = Verdict(Tier.HALT, "q")
+    twice = thaw(freeze(again))["all"]
+    assert (twice["k7"].count, twice["k8"].count, twice["new"].policy) == (9, 8, "q")
+    assert [*twice] == [*many(), "new"]
+    again["all"]["other"] = Tier.HALT
+    assert thaw(freeze(again))["all"]["other"] is Tier.HALT
+    assert thaw(freeze(again))["all"]["k7"].count == 9
+
+
 def test_only_our_own_classes_are_frozen_or_made() -> None:
     for foreign in (Path("x"), print, object(), lambda: 1):
         with pytest.raises(Unfreezable):
             freeze(foreign)
+    with pytest.raises(Unfreezable):
+        thaw((..., "later", "os:system", {}))
     for name in ("os:system", "loopguard_core.events:json", "loopguard_core.events:dump", "x"):
         with pytest.raises(Unfreezable):
             thaw((..., name, {}))

@@ -52,7 +52,7 @@ class Checkpoint:
                 content = file.read()
         except OSError:
             return False
-        seal, body = content[:_SEAL], content[_SEAL:]
+        seal, body = content[:_SEAL], memoryview(content)[_SEAL:]
         if seal != self._seal(body):
             return False
         bound, seq, ts, state = marshal.loads(body)  # sealed: nobody else wrote it
@@ -88,7 +88,7 @@ class Checkpoint:
         except OSError:
             pass
 
-    def _seal(self, body: bytes) -> bytes:
+    def _seal(self, body: bytes | memoryview) -> bytes:
         return blake2b(body, digest_size=_SEAL, key=self._key).digest()
 
     def _bound(self, guard: Guard) -> tuple[Any, ...]:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import repeat
+from marshal import dumps, loads
+
+from loopguard_core.later import Later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _PLAIN = frozenset((str, int, float, bool, type(None), bytes))
 _PACKAGE = "loopguard_core."
+#: Objects in a dict from which on they are made one by one.
+_MANY = 32
 _SEQUENCES = frozenset((tuple, list, set, frozenset))
 _classes: dict[str, tuple[Any, tuple[str, ...]]] = {
     kind.__name__: (kind, ()) for kind in (dict, deque, *_SEQUENCES)
@@ -34,8 +40,12 @@ def freeze(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is dict:
+        if _plain(value.values()):
+            return value.copy()
         frozen = {k: v if type(v) in _PLAIN else freeze(v) for k, v in value.items()}
-        return (..., "dict", frozen) if any(map(_is_made, frozen.values())) else frozen
+        return _frozen_dict(frozen) if any(map(_is_made, frozen.values())) else frozen
+    if kind is Later:
+        return _frozen_later(value)
     if kind in _SEQUENCES:
         items = [v if type(v) in _PLAIN else freeze(v) for v in value]
         return (..., kind.__name__, items) if any(map(_is_made, items)) else kind(items)
@@ -49,9 +59,44 @@ def freeze(value: Any) -> Any:
     slots = _class(name)[1]
     if not slots:
         return (..., name, attributes(value))
-    state = tuple([freeze(getattr(value, slot)) for slot in slots])
+    state = tuple(map(getattr, repeat(value), slots))
+    if _plain(state):
+        return (..., name, state)
+    state = tuple([v if type(v) in _PLAIN else freeze(v) for v in state])
     made = [number for number, item in enumerate(state) if _is_made(item)]
     return (..., name, state, made) if made else (..., name, state)
+
+
+def _plain(values: Iterable[Any]) -> bool:
+    """True where there is nothing to freeze in *values*, as in nearly all of a long turn's objects."""
+    return _PLAIN.issuperset(map(type, values))
+
+
+def _frozen_dict(items: dict[Any, Any]) -> tuple[Any, ...]:
+    """A dict of frozen *items*, in a form for ``Later`` where there are many and all of them are alike."""
+    if len(items) >= _MANY:
+        name = next(iter(items.values()))[1:2]
+        if all(map(_is_row, items.values())) and all(v[1:2] == name for v in items.values()):
+            return (..., "later", *name, {k: dumps(v[2:]) for k, v in items.items()})
+    return (..., "dict", items)
+
+
+def _frozen_later(later: Later) -> tuple[Any, ...]:
+    """What nobody looked at is as it was."""
+    rows = {}
+    for key, value in later.untouched():
+        if type(value) is not bytes:
+            value = freeze(value)
+            if not _is_row(value) or value[1] != later.name:
+                return _frozen_dict({k: freeze(v) for k, v in later.items()})
+            value = dumps(value[2:])
+        rows[key] = value
+    return (..., "later", later.name, rows)
+
+
+def _is_row(frozen: object) -> bool:
+    """True for an object with slots."""
+    return _is_made(frozen) and type(frozen[2]) is tuple  # type: ignore[index]
 
 
 def _is_made(frozen: object) -> bool:
@@ -77,6 +122,9 @@ def thaw(frozen: Any) -> Any:
 
 
 def _object(name: str, state: Any, more: Any = ()) -> Any:
+    if name == "later":
+        _class(state)
+        return Later(state, more, lambda row: _object(state, *loads(row)))
     made, slots = _classes.get(name) or _class(name)
     if made is dict:
         return {k: _object(*v[1:]) if _is_made(v) else v for k, v in state.items()}

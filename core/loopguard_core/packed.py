@@ -69,7 +69,12 @@ class Packed:
             self._missed.append(name)
             return None
         self._found[name] = entry
-        spec = spec_from_file_location(name, source, loader=_Loader(name, source, self))
+        spec = spec_from_file_location(
+            name,
+            source,
+            loader=_Loader(name, source, self),
+            submodule_search_locations=[os.path.dirname(source)] if package else None,
+        )
         assert spec is not None
         spec.cached = self._path
         return spec
