@@ -49,8 +49,8 @@ class Progress(Policy):
         super().__init__(self.records)
         self._name = self.records.name
         self._agents: dict[str, Agent] = {}
-        #: Calls in flight, with the seconds that the call before each waited.
-        self._started: dict[str, float] = {}
+        #: Calls in flight: their signatures, and the seconds that the call before each waited.
+        self._started: dict[str, tuple[str, float]] = {}
 
     # -- the contract ----------------------------------------------------------------------------
 
@@ -91,9 +91,9 @@ class Progress(Policy):
         if agent.dry_tools and _parched(agent) and _suspect(call.tool, record, agent, asked):
             agent.message_probe = True
             agent.probe = False
-        self._started[call.call] = agent.last_wait
-        noted = "b" in record["f"]
-        agent.before, agent.last = agent.last, (asked.signature, noted)
+        signature, noted = asked.signature, "b" in record["f"]
+        self._started[call.call] = (signature, agent.last_wait)
+        agent.before, agent.last = agent.last, (signature, noted)
         if not noted:
             agent.last_wait = record.get("w", 0.0)
 
@@ -107,16 +107,15 @@ class Progress(Policy):
         self._attempted(agent, asked, call.message)
 
     def end(self, call: Call, outcome: Outcome) -> Verdict | None:
-        request = call.records[self._name]
-        signature, message = f"{call.tool}:{request['s']}", call.message
         try:
-            waited = self._started.pop(call.call)
+            signature, waited = self._started.pop(call.call)
             agent = self._agents[call.agent]
             asked = agent.asked[signature]
         except KeyError:
             return None  # it did not start, or a reset has forgotten it
         asked.open -= 1
-        kind, flags = outcome.kind, request["f"]
+        kind, message, request = outcome.kind, call.message, call.records[self._name]
+        flags: str = request["f"]
         record = outcome.records.get(self._name, _NOTHING)
         if kind == "ok":
             judged = news.answered(agent, asked, flags, request, record)
