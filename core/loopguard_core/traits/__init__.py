@@ -73,8 +73,10 @@ class TraitTable:
 
     def of(self, tool: str, annotations: Mapping[str, Any] | None = None) -> Traits:
         """The traits of *tool*; *annotations* are an MCP server's own (``readOnlyHint``, …)."""
-        hints = _hints(annotations) if annotations else ()
-        key = (tool, hints) if hints else tool
+        key: object = tool
+        hints: tuple[tuple[str, bool], ...] = ()
+        if annotations and (hints := _hints(annotations)):
+            key = (tool, hints)
         found = self._cache.get(key)
         if found is None:
             if len(self._cache) >= _CACHED:

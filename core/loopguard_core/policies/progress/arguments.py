@@ -96,22 +96,17 @@ class Tidier:
         self._matters = _LOOKED_AT if looks else _MATTERS
         self._fold_case = fold_case
 
-    def tidy(
-        self, args: dict[Any, Any], dropped: Collection[Any] | None = None
-    ) -> tuple[dict[Any, Any], str]:
+    def tidy(self, args: dict[Any, Any]) -> tuple[dict[Any, Any], str]:
         """The arguments without cosmetics, and one letter for each kind that was removed.
 
         ``f`` fields, ``j`` JSON spelling, ``p`` paths and addresses, ``s`` white space, case, comments.
-        *dropped*: what ``dropped`` gave for their names, where that is known.
         """
-        if dropped is None:
-            dropped = self.dropped(args)
         kinds: set[str] = set()
+        dropped = self.dropped(args)
         if dropped:
-            kinds.add("f")
-            args = {k: v for k, v in args.items() if k not in dropped}
-        tidied = self._mapping(args, kinds, 0)
-        return tidied, "".join(sorted(kinds)) if kinds else ""
+            args = without(args, dropped, kinds)
+        tidied = self.tidied(args, kinds)
+        return tidied, "".join(sorted(kinds))
 
     def dropped(self, names: Collection[Any]) -> Collection[Any]:
         """Those among the *names* of all arguments that count for nothing."""
@@ -128,7 +123,8 @@ class Tidier:
                 dropped |= DESCRIBES.intersection(names)
         return dropped if len(dropped) < len(names) or dropped <= _ABOUT else ()
 
-    def _mapping(self, args: dict[Any, Any], kinds: set[str], depth: int) -> dict[Any, Any]:
+    def tidied(self, args: dict[Any, Any], kinds: set[str], depth: int = 0) -> dict[Any, Any]:
+        """The arguments, none of them dropped, without cosmetics; *kinds* receives the letters."""
         out: dict[Any, Any] | None = None
         for key, value in args.items():
             kind = type(value)
@@ -168,7 +164,7 @@ class Tidier:
         if depth >= _DEEPEST:
             return value
         if kind is dict:
-            return self._mapping(value, kinds, depth + 1) or None
+            return self.tidied(value, kinds, depth + 1) or None
         if kind is list and len(value) <= _MANY:
             items = [self._value(key, v, kinds, depth + 1) for v in value]
             return (value or None) if all(map(is_, items, value)) else items
@@ -199,6 +195,12 @@ class Tidier:
             return value
         kinds.add("p" if role in _PLACES else "s")
         return text
+
+
+def without(args: dict[Any, Any], dropped: Collection[Any], kinds: set[str]) -> dict[Any, Any]:
+    """The arguments but those that are *dropped*; *kinds* receives the letter."""
+    kinds.add("f")
+    return {name: value for name, value in args.items() if name not in dropped}
 
 
 def _may_be_dotted(text: str) -> bool:

@@ -99,10 +99,11 @@ def _moves(piece: str, other: str) -> bool:
 class Memory:
     """The calls that this process has seen, with the outlines of their latest answers."""
 
-    __slots__ = ("_failures", "_held", "_old", "_seen", "_unsure")
+    __slots__ = ("_failures", "_held", "_old", "_unsure", "seen")
 
     def __init__(self) -> None:
-        self._seen: dict[str, list[Outline]] = {}
+        #: Each call with the outlines of its latest answers, the oldest first.
+        self.seen: dict[str, list[Outline]] = {}
         self._old: dict[str, list[Outline]] = {}
         self._held = 0
         #: Calls that were answered before, though this process does not remember it.
@@ -111,19 +112,15 @@ class Memory:
 
     def asked(self, signature: str) -> None:
         """Remember a request."""
-        if self._old and signature not in self._seen:
-            self._seen[signature] = self._old.get(signature) or []
+        if self._old and signature not in self.seen:
+            self.seen[signature] = self._old.get(signature) or []
         else:
-            self._seen.setdefault(signature, [])
+            self.seen.setdefault(signature, [])
 
     def expect(self, signature: str) -> None:
         """The call has a history: an answer must be read even if none is remembered."""
-        if not self._seen.get(signature):
+        if not self.seen.get(signature):
             self._unsure.add(signature)
-
-    def answers(self, signature: str) -> list[Outline] | None:
-        """The outlines of the latest answers of a call, None where nothing is known of the call."""
-        return self._seen.get(signature)
 
     def answered(
         self, signature: str, outlines: list[Outline] | None, made: Outline, size: int
@@ -144,14 +141,14 @@ class Memory:
             if len(outlines) >= _OUTLINES:
                 del outlines[0]
         elif outlines is None:
-            alike, outlines = made, self._seen.setdefault(signature, [])
+            alike, outlines = made, self.seen.setdefault(signature, [])
         elif signature in self._unsure:
             self._unsure.discard(signature)
             alike = made
         outlines.append(made)
         held = self._held = self._held + (size if size < LONG else LONG)
-        if held > _HELD or len(self._seen) > _CALLS:
-            self._old, self._seen, self._held = self._seen, {signature: outlines}, 0
+        if held > _HELD or len(self.seen) > _CALLS:
+            self._old, self.seen, self._held = self.seen, {signature: outlines}, 0
         return alike
 
     def failure(self, digest: str) -> Record | None:

@@ -7,6 +7,7 @@ from loopguard_core.identity import LONG, Scheme, canonical
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.answers import SHORT
+from loopguard_core.policies.progress.arguments import without
 from loopguard_core.policies.progress.kinds import BODIES, Tool
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.policies.progress.volatile import lines_of
@@ -94,19 +95,21 @@ class ProgressScheme(Scheme):
             if not isinstance(value, dict):
                 return self._listed(tool, args, value)
         names = left = tool.named.get(tuple(value)) or tool.names(value)
-        tidied, cosmetics = tool.tidier.tidy(value, names.dropped)
+        kinds: set[str] = set()
+        kept = without(value, names.dropped, kinds) if names.dropped else value
+        tidied = tool.tidier.tidied(kept, kinds)
         if tidied is args.value:
             digest = args.digest
         else:
             digest = args.digest_like(tidied)
-            if len(tidied) < len(value):
+            if not kinds.isdisjoint("fj"):  # some may be gone
                 left = tool.names(tidied)
         flags = left.flags
         if names.stated and _changes(value, names.stated):
             flags = flags.translate(_LOOKING) + "m"
         record: Record = {"s": digest, "f": flags, "v": tool.source}
-        if cosmetics:
-            record["d"] = cosmetics
+        if kinds:
+            record["d"] = "".join(sorted(kinds))
         if not (names.plain and left.plain):
             self._more(record, tool, args, value, names, tidied, left)
         return record
@@ -187,7 +190,7 @@ class ProgressScheme(Scheme):
             if not ok:
                 return self._failure(args, result, request)
             signature, memory, digest = f"{tool}:{request['s']}", self._memory, result.digest
-            before = memory.answers(signature)
+            before = memory.seen.get(signature)
             if before:
                 for known in before:
                     if known.record["x"] == digest:
