@@ -59,12 +59,13 @@ def freeze(value: Any) -> Any:
     slots = _class(name)[1]
     if not slots:
         return (..., name, attributes(value))
-    state = tuple(map(getattr, repeat(value), slots))
-    if _plain(state):
-        return (..., name, state)
-    state = tuple([v if type(v) in _PLAIN else freeze(v) for v in state])
-    made = [number for number, item in enumerate(state) if _is_made(item)]
-    return (..., name, state, made) if made else (..., name, state)
+    state, made = [*map(getattr, repeat(value), slots)], []
+    for number, item in enumerate(state):
+        if type(item) not in _PLAIN:
+            state[number] = frozen = freeze(item)
+            if _is_made(frozen):
+                made.append(number)
+    return (..., name, tuple(state), made) if made else (..., name, tuple(state))
 
 
 def _plain(values: Iterable[Any]) -> bool:
