@@ -143,6 +143,7 @@ def test_a_recording_says_in_how_many_other_sessions_the_guard_steps_in() -> Non
     ]
 
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        app.select("calm")
         await pilot.press("e")
         await pilot.pause()
         (words,) = said(app)

@@ -256,6 +256,8 @@ class ConsoleApp(Punctual, App[None]):
             self.draw_soon()
             await asyncio.sleep(self._calm())
         self._loaded(more=False)
+        if not self._keyed and (said := self.desk.begin()):  # nobody has begun to look around
+            self.hint(said)
         self.draw_soon()
 
     def _loaded(self, more: bool) -> None:

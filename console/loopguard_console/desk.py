@@ -19,6 +19,7 @@ from loopguard_console.arranging import (
 from loopguard_console.feed import Batch
 from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
+from loopguard_console.render import safe
 from loopguard_console.view import View
 from loopguard_core.calls import Events
 from loopguard_core.events import Event
@@ -26,6 +27,7 @@ from loopguard_core.guard import Guard
 from loopguard_core.policies.base import Policy
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Machine, Request, Session
+from loopguard_core.verdict import Tier
 
 OPEN_VIEWS = 8  # chains kept in memory besides the one on the screen
 
@@ -203,6 +205,27 @@ class Desk:
         return next((r for r in self.waiting if r.request == name), None)
 
     # -- choosing ----------------------------------------------------------------------------------
+
+    def begin(self) -> str:
+        """Put the session of a recording on the screen that has most to see; where there are several, why.
+
+        That is where the guard went furthest, and most often so; of several alike the first. One without
+        calls only where all are.
+        """
+        several = [s for s in self.sessions if s.session in self.views]
+        if not several:
+            return ""
+        first = max(several, key=self._to_see)
+        self.current = first.session
+        if len(several) < 2:
+            return ""
+        what = f"has most to see ({Tier(first.worst).word})" if first.worst else "is the first"
+        others = self.names.say("{next_session} goes to the next, {sessions} lists them.")
+        return f"{safe(self._title(first), 40)} {what} of {len(several)} sessions: {others}"
+
+    def _to_see(self, session: Session) -> tuple[int, ...]:
+        tiers = self.views[session.session].recording.tiers
+        return session.worst, tiers.count(session.worst) if session.worst else 0, len(tiers) > 0
 
     def select(self, session: str) -> list[str]:
         """Put a session on the screen; the chains that are to be forgotten."""

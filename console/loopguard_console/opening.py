@@ -120,6 +120,7 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
         desk.judged = lambda session: chosen(remembered, session or title)
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
+    desk.begin()
     return ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
 
 
