@@ -163,7 +163,7 @@ def _class(name: str) -> tuple[Any, tuple[str, ...]]:
     module, _, qualname = name.partition(":")
     kind = None
     if module.startswith(_PACKAGE):
-        kind = getattr(__import__(module, fromlist=("",)), qualname, None)
+        kind = getattr(__import__(module, fromlist=("__name__",)), qualname, None)
     if not isinstance(kind, type) or kind.__module__ != module:
         raise Unfreezable(name)
     slots: list[str] = []

@@ -109,7 +109,7 @@ def _function(options: Options, tool: str, spec: object) -> Key:
             f"match.{tool} is a function or its place as 'module:function', not {spec!r}"
         )
     try:
-        found: Any = __import__(module, fromlist=("",))
+        found: Any = __import__(module, fromlist=("__name__",))
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # noqa: BLE001 - importing a user's module may raise anything
