@@ -60,7 +60,9 @@ def describe(name: str) -> str:
 
 
 def _module(name: str) -> Any:
-    return __import__(name, fromlist=("__name__",))  # importlib itself would cost more than most policies
+    return __import__(
+        name, fromlist=("__name__",)
+    )  # importlib itself would cost more than most policies
 
 
 def _class(name: object, where: str) -> Callable[[Options], Policy]:
