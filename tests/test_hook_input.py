@@ -7,15 +7,18 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks import LAUNCHER, Said
+from loopguard_core.agents.host import AFTER, BEFORE, Adapter, Answer, Heard
+from loopguard_core.hook import Hook
 from loopguard_core.hook_input import HookInput
 from loopguard_core.store.door import open_store
 from processes import environment
@@ -244,3 +247,33 @@ def test_of_half_an_object_the_whole_members_are_known(
     assert [*known.items()] == [*value.items()][: len(known)]
     assert json.dumps(value).startswith(json.dumps(known)[:-1])
     assert len(known) >= len(value) - 1 or len(half) < len(whole) - 1
+
+
+class Broken(Adapter):
+    """An adapter with a fault of its own."""
+
+    name = "broken"
+    kinds: ClassVar = {"PreToolUse": BEFORE, "PostToolUse": AFTER}
+
+    def hear(self, data: Mapping[str, Any], event: str) -> Heard:
+        raise KeyError("a fault")
+
+    def before(self, heard: Heard, answer: Answer) -> dict[str, Any] | None:
+        return None if answer.run else {"refused": heard.event}
+
+
+@pytest.mark.parametrize(
+    ("event", "answer"), [("", "PreToolUse"), ("PreToolUse", "PreToolUse"), ("PostToolUse", None)]
+)
+def test_a_fault_of_our_own_is_answered_as_configured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], event: str, answer: str | None
+) -> None:
+    (tmp_path / "loopguard.toml").write_text(DENY)
+    reading, writing = os.pipe()
+    os.write(writing, json.dumps({"cwd": str(tmp_path)}).encode())
+    os.close(writing)
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    hook = Hook(Broken(), {"--event": event}, environ, HookInput(reading))
+    assert hook.run() == (answer and {"refused": answer})
+    os.close(reading)
+    assert "a fault" in capsys.readouterr().err

@@ -126,6 +126,15 @@ def test_a_damaged_pack_is_made_anew(installed: Installed, damage: str) -> None:
     assert installed.probe()[0].split()[0] != "0"
 
 
+def test_a_pack_of_another_version_is_not_used(installed: Installed) -> None:
+    installed.hook()
+    init = installed.package / "__init__.py"
+    init.write_text(init.read_text().replace('"0.', '"9.'))
+    assert installed.probe()[0].startswith("0 ")
+    assert installed.hook(call="2") == ""
+    assert not installed.probe()[0].startswith("0 ")
+
+
 def test_a_package_that_was_moved_takes_its_pack_along(installed: Installed) -> None:
     installed.hook()
     moved = installed.folder.with_name("moved lib")

@@ -2,7 +2,7 @@
 
 Python looks for each module in its folder, opens its ``.pyc`` and reads that through several objects, which takes
 a hook process longer than running all of them. The pack has the same bytes, and they hold as long as those do:
-while the source has the time and the size that stand in the index. What is not in it, or was changed, is
+while the source has the time and the size that stand in the index, of the same version. What is not in it, or was changed, is
 imported as ever and in the pack for the next process. Where Python keeps no ``.pyc`` there is no pack.
 """
 
@@ -20,6 +20,8 @@ from _frozen_importlib_external import (
 )
 from _imp import _fix_co_filename  # type: ignore[attr-defined]
 from marshal import dumps, loads
+
+from loopguard_core import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +53,9 @@ class Packed:
             head = os.read(self._file, _HEAD)
             if head.startswith(MAGIC_NUMBER):
                 start = int.from_bytes(head[_PLACE], "little")
-                index = loads(self._read(start, os.fstat(self._file).st_size - start))
-                self._index = index if isinstance(index, dict) else {}
+                version, index = loads(self._read(start, os.fstat(self._file).st_size - start))
+                if version == __version__:
+                    self._index = index
         except (OSError, ValueError, EOFError, TypeError):
             pass  # none yet, or a damaged one: it is made anew
 
@@ -123,7 +126,7 @@ class Packed:
                 out += compiled[_HEAD:]
         out[: len(MAGIC_NUMBER)] = MAGIC_NUMBER
         out[_PLACE] = len(out).to_bytes(8, "little")
-        return bytes(out + dumps(index))
+        return bytes(out + dumps((__version__, index)))
 
     def _read(self, start: int, size: int) -> bytes:
         return os.pread(self._file, size, start)

@@ -150,7 +150,7 @@ class Adapter:
         event = text(data, "hook_event_name") or event or calls
         try:
             return self.hear({**_UNKNOWN, **data}, event)
-        except HostError:
+        except Exception:  # noqa: BLE001 - whatever it cannot be heard for
             heard = Heard(self.kinds.get(event, NOTHING), event, "")
             heard.cwd = text(data, "cwd")
             return heard
