@@ -145,6 +145,7 @@ class Progress(Policy):
                 agent.settled = True
             if asked.message == message:
                 asked.idle -= 1
+            # what was counted since the last news begins afresh
             asked.refused = agent.clock = 0
             if agent.stale or agent.dry_tools:
                 agent.refresh()

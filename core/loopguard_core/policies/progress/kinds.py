@@ -95,8 +95,8 @@ _RECEIVERS = frozenset(
 _TYPED = frozenset(("chars", "input", "keys", "data", "text", "stdin"))
 #: Arguments that hold a statement.
 _STATED = frozenset(("sql", "query", "statement", "q"))
-#: Sets of names of arguments that are kept for a tool, and names in one of them.
-_NAMED, _MANY_NAMES = 64, 32
+#: Sets of names of arguments that are kept for a tool, names in one of them, and letters in a name.
+_NAMED, _MANY_NAMES, _LONG_NAME = 64, 32, 64
 
 
 class Tool:
@@ -159,7 +159,7 @@ class Tool:
         found = self.named.get(key)
         if found is None:
             found = Names(key, self)
-            if len(key) <= _MANY_NAMES:
+            if len(key) <= _MANY_NAMES and all(map(_is_name, key)):
                 if len(self.named) >= _NAMED:
                     self.named.clear()
                 self.named[key] = found
@@ -201,6 +201,10 @@ class Names:
         self.ranged = RANGE_FIELDS & found
         more = tool.poller or tool.sleeper or self.commands or self.asks or self.paths
         self.plain = not (more or "t" in flags)
+
+
+def _is_name(name: object) -> bool:
+    return type(name) is str and len(name) <= _LONG_NAME
 
 
 def _suggested(names: frozenset[Any]) -> str:
