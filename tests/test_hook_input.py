@@ -186,6 +186,21 @@ def test_an_input_that_ends_early_is_refused_where_so_configured(tmp_path: Path)
         assert Said(done).denied
 
 
+def test_an_input_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "loopguard.toml").write_text(DENY)
+    argv = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", "claude-code"]
+    unreadable = os.open(tmp_path / "loopguard.toml", os.O_WRONLY)
+    environ = environment(HOME=str(tmp_path))
+    options: dict[str, Any] = {"cwd": tmp_path, "env": environ, "check": True, "timeout": 60}
+    done = subprocess.run(argv, stdin=unreadable, capture_output=True, **options)
+    os.close(unreadable)
+    said = Said(done)
+    assert said.denied
+    assert said.err == (
+        "loopguard: the hook's input cannot be read: Bad file descriptor; the call is refused\n"
+    )
+
+
 def heard(pieces: list[bytes], *, end: bool) -> Any:
     """What is heard of *pieces* in a pipe; where *end*, it is closed behind them."""
     reading, writing = os.pipe()

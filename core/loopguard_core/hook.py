@@ -102,6 +102,8 @@ class Hook:
             data = self.data = self.input.read()
         except ValueError as error:
             raise host.HostError(f"the hook's input is not a JSON object: {error}") from None
+        except OSError as error:
+            raise host.HostError(f"the hook's input cannot be read: {error.strerror}") from None
         heard = self.heard = self.adapter.hear(data, self.event)
         if heard.kind == host.NOTHING:
             return None
