@@ -111,19 +111,27 @@ def test_a_changed_source_is_never_served_from_the_pack(installed: Installed) ->
         installed.hook(call="5")  # a module that is gone is gone
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "other", "index"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "other", "place", "index", "code", "zeros"])
 def test_a_damaged_pack_is_made_anew(installed: Installed, damage: str) -> None:
     installed.hook()
     whole = installed.pack.read_bytes()
+    index = int.from_bytes(whole[4:8], "little")
     broken = {
         "empty": b"",
         "cut": whole[: len(whole) // 2],
         "other": b"\0\0\0\0" + whole[4:],
-        "index": whole[:8] + (len(whole) - 9).to_bytes(8, "little") + whole[16:],
+        "place": whole[:4] + (len(whole) - 9).to_bytes(4, "little") + whole[8:],
+        "index": whole[:-40] + bytes(20) + whole[-20:],
+        "code": whole[:16] + bytes(index - 16) + whole[index:],
+        "zeros": bytes(len(whole)),
     }
     installed.pack.write_bytes(broken[damage])
     assert installed.hook(call="2") == ""
-    assert installed.probe()[0].split()[0] != "0"
+    again = installed.pack.read_bytes()
+    assert installed.hook(call="3") == ""
+    assert installed.pack.read_bytes() == again != broken[damage], "nothing of it is damaged now"
+    packed, all_of_them = map(int, installed.probe()[0].split())
+    assert packed == all_of_them - 1
 
 
 def test_a_pack_of_another_version_is_not_used(installed: Installed) -> None:

@@ -18,7 +18,7 @@ from _frozen_importlib_external import (
     cache_from_source,
     spec_from_file_location,
 )
-from _imp import _fix_co_filename  # type: ignore[attr-defined]
+from _imp import _fix_co_filename, source_hash  # type: ignore[attr-defined]
 from marshal import dumps, loads
 
 from loopguard_core import __version__
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     #: Time and size of the source, whether it is a package, where its code stands in the pack and how long that is.
     Entry = tuple[int, int, bool, int, int]
 
-#: Bytes before the code, in a ``.pyc`` and in the pack.
+#: Bytes before the code, in a ``.pyc`` and in the pack: there Python's own number, where the index at the end
+#: begins, and the digest of that.
 _HEAD = 16
-_PLACE = slice(8, _HEAD)
+_MAGIC, _START, _DIGEST = slice(0, 4), slice(4, 8), slice(8, _HEAD)
 _PREFIX = __name__.rpartition(".")[0] + "."
 
 
@@ -51,12 +52,11 @@ class Packed:
         try:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
             head = os.read(self._file, _HEAD)
-            if head.startswith(MAGIC_NUMBER):
-                start = int.from_bytes(head[_PLACE], "little")
-                version, index = loads(self._read(start, os.fstat(self._file).st_size - start))
-                if version == __version__:
-                    self._index = index
-        except (OSError, ValueError, EOFError, TypeError):
+            start = int.from_bytes(head[_START], "little")
+            index = self._read(start, max(0, os.fstat(self._file).st_size - start))
+            if head[_MAGIC] == MAGIC_NUMBER and head[_DIGEST] == _digest(index):
+                self._index = loads(index)
+        except (OSError, OverflowError):
             pass  # none yet, or a damaged one: it is made anew
 
     def find_spec(
@@ -83,9 +83,16 @@ class Packed:
         return spec
 
     def code(self, name: str, source: str) -> CodeType:
-        """The code of a module that was found here, as it would be compiled from *source*."""
-        code: CodeType = loads(self._read(*self._found[name][-2:]))
-        _fix_co_filename(code, source)  # where the package was moved
+        """The code of a module that was found here, as it would be compiled from *source*.
+
+        Raises ``ValueError`` where it is damaged, and has it made anew.
+        """
+        try:
+            code: CodeType = loads(self._read(*self._found[name][-2:]))
+            _fix_co_filename(code, source)  # where the package was moved
+        except (ValueError, EOFError, TypeError):
+            self._missed.append(name)
+            raise ValueError(f"{name} is damaged in {self._path}") from None
         return code
 
     def keep(self) -> None:
@@ -99,9 +106,8 @@ class Packed:
             with open(os.open(made, flags, 0o644), "wb") as file:
                 file.write(self._with(new))
             os.replace(made, self._path)
-        except OSError:  # as where Python keeps nothing either
-            if os.path.exists(made):
-                os.unlink(made)
+        except Exception:  # noqa: BLE001 - as where Python keeps nothing either
+            _remove(made)
 
     def _with(self, new: Sequence[str]) -> bytes:
         """The pack with the *new* modules in it. Raises ``OSError``."""
@@ -112,24 +118,37 @@ class Packed:
                 index[name] = time, size, package, len(out), length
                 out += self._read(start, length)
         for name in new:
-            spec = sys.modules[name].__spec__
-            if spec is None or spec.cached is None:
+            source = sys.modules[name].__file__
+            if source is None:
                 continue
-            with open(spec.cached, "rb") as file:
+            with open(cache_from_source(source), "rb") as file:
                 compiled = file.read()
             flags, time, size = (
                 int.from_bytes(compiled[at : at + 4], "little") for at in (4, 8, 12)
             )
-            if compiled.startswith(MAGIC_NUMBER) and not flags:  # valid by time and size
-                package = spec.submodule_search_locations is not None
+            if compiled[_MAGIC] == MAGIC_NUMBER and not flags:  # valid by time and size
+                package = hasattr(sys.modules[name], "__path__")
                 index[name] = time, size, package, len(out), len(compiled) - _HEAD
                 out += compiled[_HEAD:]
-        out[: len(MAGIC_NUMBER)] = MAGIC_NUMBER
-        out[_PLACE] = len(out).to_bytes(8, "little")
-        return bytes(out + dumps((__version__, index)))
+        written = dumps(index)
+        out[_MAGIC], out[_DIGEST] = MAGIC_NUMBER, _digest(written)
+        out[_START] = len(out).to_bytes(4, "little")
+        return bytes(out + written)
 
     def _read(self, start: int, size: int) -> bytes:
         return os.pread(self._file, size, start)
+
+
+def _digest(index: bytes) -> bytes:
+    """What tells a whole index of this version from others."""
+    return source_hash(_HEAD, __version__.encode() + index)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _written(source: str) -> tuple[int, int]:
@@ -148,6 +167,9 @@ class _Loader(SourceFileLoader):
         super().__init__(name, source)
         self._pack = pack
 
-    def get_code(self, fullname: str) -> CodeType:
-        """The code of the module."""
-        return self._pack.code(fullname, self.path)
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of the module, from where it stands whole."""
+        try:
+            return self._pack.code(fullname, self.path)
+        except ValueError:
+            return super().get_code(fullname)
