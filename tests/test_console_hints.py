@@ -173,6 +173,6 @@ def test_names_that_begin_alike_are_told_apart_by_their_ends(size: tuple[int, in
 def test_the_first_line_has_no_half_words(columns: int) -> None:
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
         line = app.screen._compositor.render_strips()[0].text
-        assert " guard" not in line or " guard graded · ask " in f"{line} ", line
+        assert " guard" not in line or " guard graded asks you " in f"{line} ", line
 
     drive(step, console_scene.live(Nobody()), size=(columns, 24))

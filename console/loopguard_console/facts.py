@@ -7,6 +7,7 @@ import textwrap
 from textual.content import Content
 
 from loopguard_console.costs import spent
+from loopguard_console.grounds import grounds
 from loopguard_console.marks import reset_words
 from loopguard_console.render import clock, pretty, safe, signature_label, size, span
 from loopguard_console.view import View
@@ -70,6 +71,7 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
     next_tier = _next(view, row, verdict)
     would = only_would(view, verdict)
     count = of_limit(verdict.count, verdict.threshold)
+    tool, compared = grounds(verdict.traits)
     facts: list[tuple[str, str]] = [
         ("meaning", _meaning(view, row, verdict)),
         ("repeated", _repeated(view, row)),
@@ -80,7 +82,8 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         ("ignored", _ignored(view)),
         ("1st error", _first_error(view)),
         ("next time", "" if verdict.source else next_time(view)),
-        ("traits", ", ".join(verdict.traits)),
+        ("the tool", tool),
+        ("compared", compared),
         ("from", verdict.source),
         ("advice" if would else "told", verdict.reason),
     ]

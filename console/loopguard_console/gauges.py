@@ -70,16 +70,53 @@ def counter_lines(view: View, width: int, most: int) -> list[Content]:
     return [_counter(view, count, width) for count in counts[:most]]
 
 
+def counter_of_call(view: View, width: int) -> Content | None:
+    """One line for the counter of the selected call that is nearest to its next threshold; None for none."""
+    current = view.recording.row(view.cursor) if view.cursor >= 0 else None
+    about = [c for c in view.guard.counts() if c.count > 0 and _is_about(c, current)]
+    if current is None or not about:
+        return None
+    count = min(about, key=lambda c: _urgency(c, current))
+    keys = view.recording.window_at(view.cursor)
+    times = list(keys).count(current.key)
+    tally = f" · {times} of the last {view.recording.window}" if times > 1 else ""
+    cells = 8 if width < 60 else 12
+    words = f"{_ahead(count)}{tally}"
+    if width - cells - len(words) < 16:
+        words = _ahead(count)
+    room = min(43, max(10, width - cells - len(words) - 1))  # arguments rather than what is counted
+    return Content.assemble(
+        _label(view, count, room),
+        " ",
+        *_bar(count, cells),
+        (words, _TIERS[count.tier] if count.tier else ""),
+    )
+
+
+def _is_about(count: Count, row: Row | None) -> bool:
+    return row is not None and count.key in (row.signature, row.tool)
+
+
 def _urgency(count: Count, row: Row | None) -> tuple[float, ...]:
-    about = row is not None and count.key in (row.signature, row.tool)
+    about = _is_about(count, row)
     top = max(count.thresholds.values(), default=0)
     return (0.0 if about else 1.0, -(count.count / top if top else 0.0), -float(count.count))
 
 
 def _counter(view: View, count: Count, width: int) -> Content:
+    cells = max(8, min(24, width // 4))
+    return Content.assemble(
+        _label(view, count, max(10, width - cells - 17)),
+        " ",
+        *_bar(count, cells),
+        (_ahead(count), _TIERS[count.tier] if count.tier else ""),
+    )
+
+
+def _bar(count: Count, cells: int) -> list[tuple[str, str]]:
+    """The count in *cells* cells, with a letter where each tier begins."""
     marks = sorted((at, tier) for tier, at in count.thresholds.items())
     top = max([at for at, _ in marks] + [count.count])
-    cells = max(8, min(24, width // 4))
     filled = round(cells * min(count.count, top) / top) if top else 0
     bar: list[tuple[str, str]] = []
     at_cell = {min(cells - 1, max(0, round(cells * at / top) - 1)): tier for at, tier in marks}
@@ -94,19 +131,15 @@ def _counter(view: View, count: Count, width: int) -> Content:
                     _TIERS[count.tier] if cell < filled else "$faint",
                 )
             )
+    return bar
+
+
+def _ahead(count: Count) -> str:
+    """The count, and what comes next at which."""
     coming = count.next
-    words = f" {count.count}"
     if coming is not None:
-        words += f" · {coming[0].word} at {coming[1]}"
-    elif marks:
-        words += " · at limit"
-    room = max(10, width - cells - 17)
-    return Content.assemble(
-        _label(view, count, room),
-        " ",
-        *bar,
-        (words, _TIERS[count.tier] if count.tier else ""),
-    )
+        return f" {count.count} · {coming[0].word} at {coming[1]}"
+    return f" {count.count}" + (" · at limit" if count.thresholds else "")
 
 
 def _faint(tier: Tier) -> str:

@@ -209,8 +209,9 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         told = (view, moment, asking, window.size, inspector.size)
         if told != self._told:
             self._told = told
-            window.show(view)
-            self.query_one(CounterPane).show(view)
+            counters = self.query_one(CounterPane)
+            window.show(view, alone=not counters.display)
+            counters.show(view)
             inspector.show(view, asking)
         self.query_one(TimelinePane).show(view)
         self.query_one(StatusBar).show(

@@ -38,6 +38,11 @@ def _clocked(view: View, width: int) -> bool:
     return width >= 76 and view.recording.row(0).ts is not None
 
 
+def _close(width: int) -> bool:
+    """Whether lines of *width* cells have none to spare for columns that a call does not fill."""
+    return width < 70
+
+
 def _name(width: int) -> int:
     """The most cells for a tool's name in lines of *width* cells."""
     return 14 if width < 90 else 18
@@ -93,7 +98,8 @@ class Chain(VirtualList):
         if what.is_mark:
             return what
         first = what.first
-        marked = _numbers(view), self._flag(view, what.first, what.last)
+        repeats = bool(view.recording.letters)
+        marked = _numbers(view), repeats, self._flag(view, what.first, what.last)
         if what.folds:
             calls, tiers = view.calls(what), view.tiers(what)
             letters = tuple(_letter(view, index) for index in calls[: what.period])
@@ -183,17 +189,17 @@ class Chain(VirtualList):
     def _tail(self, view: View, row: Row, width: int) -> list[Segment]:
         """Outcome, duration, count in the window and tier, from the right edge."""
         word, style = self._stands(view, row.number - 1)
-        out = [Segment(" "), Segment(pad(word, 8), self.style(style))]
-        if width >= 70:
+        close = _close(width)
+        out = [Segment(" "), Segment(word if close else pad(word, 8), self.style(style))]
+        if not close:
             out.append(Segment(pad(span(row.duration), 6, right=True), self.style("p-dim")))
         many = row.count > 1
-        out.append(
-            Segment(
-                pad(f"×{row.count}" if many else "", 4, right=True),
-                self.style("p-strong" if many else "p-dim"),
-            )
-        )
-        out.append(Segment(" "))
+        if view.recording.letters or not close:
+            style = "p-strong" if many else "p-dim"
+            count = pad(f"×{row.count}" if many else "", 4, right=True)
+            out.append(Segment(count, self.style(style)))
+        if not close:
+            out.append(Segment(" "))
         out.append(Segment(f" {tier_letter(row.tier)} ", self.style(PILLS[row.tier])))
         return out
 

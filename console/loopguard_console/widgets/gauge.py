@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from loopguard_console.costs import since_first
-from loopguard_console.gauges import counter_lines, legend, rate, strip, timeline
+from loopguard_console.gauges import counter_lines, counter_of_call, legend, rate, strip, timeline
 from loopguard_console.render import span
 from loopguard_console.view import View
 from loopguard_console.widgets.pane import Pane
@@ -18,8 +18,11 @@ def _title(text: str, note: str = "") -> Content:
 class WindowPane(Pane):
     """The last N calls, equal ones alike, and what stands in them more than once."""
 
-    def show(self, view: View | None) -> None:
-        """Show the window up to the cursor of *view*."""
+    def show(self, view: View | None, *, alone: bool = False) -> None:
+        """Show the window up to the cursor of *view*.
+
+        *alone*: the counters have no pane of their own, and that of the selected call stands here.
+        """
         if view is None or view.cursor < 0:
             self.put("")
             return
@@ -28,7 +31,9 @@ class WindowPane(Pane):
             (f"LAST {view.recording.window} ", "bold $text-primary"), strip(view, width - 9)
         )
         paid = since_first(view.recording, view.cursor)
-        lines = [head, *legend(view, width, max(0, height - 1))]
+        counter = counter_of_call(view, width) if alone and height > 1 else None
+        lines = [head] if counter is None else [head, counter]
+        lines += legend(view, width, max(0, height - len(lines)))
         if len(lines) == 1 and height > 1:
             lines.append(Content.assemble(("no call stands twice in the window", "$dim")))
         if paid and len(lines) < height:

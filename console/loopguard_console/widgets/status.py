@@ -8,6 +8,9 @@ from loopguard_console.desk import Desk
 from loopguard_console.render import clock, counted, cut_head, safe, size
 from loopguard_console.widgets.pane import Pane
 
+#: What the guard does about a call in each mode.
+DOES = {"observe": "watches", "ask": "asks you", "enforce": "refuses"}
+
 
 class StatusBar(Pane):
     """What always is to be seen."""
@@ -62,7 +65,7 @@ class StatusBar(Pane):
         if view is None:
             return []
         guard = view.recording.guard
-        parts = [(f"guard {safe(guard.policy.name, 24)} · {guard.mode} ", "$dim")]
+        parts = [(f"guard {safe(guard.policy.name, 24)} {DOES[guard.mode]} ", "$dim")]
         if view.recording.judges:
             parts = [
                 (f"judged with {safe(guard.policy.name, 24)}, not as recorded ", "$text-accent")
