@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks import LAUNCHER, Host
-from loopguard_core import patterns, redact
+from loopguard_core import kept_patterns, patterns, redact
 from loopguard_core.kept_patterns import KeptPatterns
 from processes import environment
 
@@ -67,8 +67,11 @@ def test_a_file_that_holds_no_pattern_is_made_again(
     (file,) = files(tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    file.write_bytes(content)
-    assert kept.find("a+", 0) is None
+    whole = file.read_bytes()
+    for damaged in (content, kept_patterns._digest(content) + b"\n" + content, whole + content):
+        file.write_bytes(damaged)
+        if damaged != whole:
+            assert kept.find("a+", 0) is None
     kept.keep(re.compile("a+"), 0)
     assert kept.find("a+", 0) == re.compile("a+")
 

@@ -37,10 +37,10 @@ class KeptPatterns:
         """The compiled *pattern* where it is kept."""
         try:
             with open(self._path(pattern, flags), "rb") as file:
-                made = _made(pattern, *load(file.read()))
-        except Exception:  # noqa: BLE001 - not there, or damaged in whatever way
+                digest, _, code = file.read().partition(b"\n")
+            return _made(pattern, *load(code)) if digest == _digest(code) else None
+        except Exception:  # noqa: BLE001 - not there, or of another kind
             return None
-        return made if made.pattern == pattern else None
 
     def keep(self, made: re.Pattern[str], flags: int) -> None:
         """Keep what ``re.compile`` *made* with *flags*. Best effort: nothing is raised."""
@@ -54,7 +54,8 @@ class KeptPatterns:
                 return
         except Exception:  # noqa: BLE001 - another compiler than is known here: whatever it raises
             return
-        keep_private(self._path(made.pattern, flags), dump(parts).encode())
+        content = dump(parts).encode()
+        keep_private(self._path(made.pattern, flags), _digest(content) + b"\n" + content)
         try:
             clear(self._folder, _STALE)
         except OSError:
@@ -63,7 +64,12 @@ class KeptPatterns:
     def _path(self, pattern: str, flags: int) -> str:
         about = f"{sys.hexversion}\0{sys.byteorder}\0{flags}\0{pattern}"
         name = blake2b(about.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-        return os.path.join(self._folder, f"{name}.json")
+        return os.path.join(self._folder, f"{name}.state")
+
+
+def _digest(content: bytes) -> bytes:
+    """What tells a whole file from a damaged one, which might find less than it should."""
+    return blake2b(content, digest_size=12).hexdigest().encode()
 
 
 def _made(
