@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from console_scene import Log
+from console_scene import Log, batch, empty_desk
 from loopguard_console.card import Asking, card
 from loopguard_console.guards import guard_of
 from loopguard_console.view import View
+from loopguard_console.widgets.chain import Chain
 from loopguard_core.replay import Recording
 
 
@@ -134,3 +137,18 @@ def test_a_reset_that_explains_nothing_is_not_named() -> None:
     for n in range(25):
         long.call("read", {"n": n})
     assert "afresh" not in card(view_of(long), None, 80).plain
+
+
+def test_a_call_of_a_process_that_is_gone_does_not_run() -> None:
+    log = Log("s", "fixer")
+    log.start("search", SEARCH)
+    desk = empty_desk()
+    told = batch(log)
+    desk.take(told)
+    view = desk.views["s"]
+    chain = Chain()
+    chain.view = view
+    for state, word in (("live", "running"), ("lost", "no end"), ("quiet", "running")):
+        desk.take(replace(told, state={"s": state}, events={}))
+        assert card(view, None, 80).plain.splitlines()[0].endswith(word)
+        assert chain._stands(view, 0)[0] == {"running": "…"}.get(word, word)

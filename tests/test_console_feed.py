@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from console_scene import batch, empty_desk, research
 from loopguard_console import feed
 from loopguard_console.feed import Batch, Feed
 from loopguard_core import escape
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Session, Store
+from loopguard_core.store.contract import Replaced, Session, Store
 from loopguard_core.store.door import open_store
 
 
@@ -147,3 +152,70 @@ def test_what_events_say_of_requests_the_inbox_says_in_the_same_batch(
     finally:
         screen.close()
         store.close()
+
+
+def noted(path: Path, times: int, ts: float, name: str = "one") -> None:
+    """A store at *path* whose session *name* has so many events."""
+    store = open_store(str(path))
+    store.extend([Event("note", name, ts=ts + n, data={"text": "x"}) for n in range(times)])
+    store.close()
+
+
+@pytest.mark.parametrize("further", [3, 40])
+def test_a_session_of_a_store_that_was_replaced_is_read_from_its_beginning(
+    further: int, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "e.db", tmp_path / "other.db"
+    noted(path, 10, ts=100.0)
+    noted(other, further, ts=900.0)  # shorter than what was read, or longer
+    screen = Screen(path)
+    screen.feed.want("one", 0)
+    screen.feed.start()
+    try:
+        while len(screen.seen.get("one", [])) < 10:
+            screen.take()
+        screen.seen.clear()
+        for log in ("-wal", "-shm"):
+            Path(f"{path}{log}").unlink(missing_ok=True)
+        other.rename(path)
+        anew: list[str] = []
+        while len(screen.seen.get("one", [])) < further:
+            anew += screen.take().anew
+        assert (anew, screen.seen["one"]) == (["one"], [*range(1, further + 1)])
+    finally:
+        screen.close()
+
+
+def test_a_log_that_was_taken_away_and_kept_is_read_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "e.db"
+    store = open_store(str(path))
+    session(store, "one", 3)
+    screen = Screen(path)
+    screen.feed.want("one", 0)
+    screen.feed.start()
+    try:
+        while len(screen.seen.get("one", [])) < 7:
+            screen.take()
+        Path(f"{path}-wal").unlink()
+        time.sleep(0.06)
+        with contextlib.suppress(Replaced):
+            store.append(Event("note", "one", data={"text": "x"}))
+        store.append(Event("note", "one", data={"text": "x"}))
+        anew: list[str] = []
+        last = store.last("one")
+        while screen.seen["one"][-1] < last:
+            anew += screen.take().anew
+        assert (anew, screen.seen["one"]) == ([], [*range(1, last + 1)])
+    finally:
+        screen.close()
+        store.close()
+
+
+def test_what_was_known_of_a_session_that_is_read_anew_is_forgotten() -> None:
+    desk = empty_desk()
+    log, _ = research()
+    desk.take(batch(log))
+    assert len(desk.views[log.session].recording) == log.calls
+    begun = tuple(log.events[:4])
+    desk.take(replace(batch(), anew=(log.session,), events={log.session: begun}))
+    assert desk.views[log.session].recording.seq == 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +15,9 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.store import log
-from loopguard_core.store.contract import Replaced, Store
+from loopguard_core.store.contract import Replaced, Store, StoreError
 from loopguard_core.store.door import open_store
+from processes import environment
 from sessions import call, session
 
 
@@ -43,8 +46,12 @@ def take_the_log(place: Path) -> None:
     wal(place).unlink()
 
 
+def index(place: Path) -> Path:
+    return place.with_name(f"{place.name}-shm")
+
+
 def take_the_index(place: Path) -> None:
-    place.with_name(f"{place.name}-shm").unlink()
+    index(place).unlink()
 
 
 def take_both(place: Path) -> None:
@@ -186,3 +193,44 @@ def test_an_agent_goes_on_says_it_once_and_counts_what_is_lost(
     live.end()
     store.close()
     sound(place)
+
+
+@pytest.mark.parametrize("harm", [cut_to_nothing, take_both])
+def test_an_idle_connection_does_not_keep_its_process_in_a_log_that_is_gone(
+    place: Path, harm: Callable[[Path], None]
+) -> None:
+    """Another process begins the log anew, as the first to notice; this one has two connections."""
+    store, idle = filled(place), filled(place)
+    harm(place)
+    program = f"""
+import os
+from loopguard_core.events import Event
+from loopguard_core.store.door import open_store
+for log in ({str(wal(place))!r}, {str(index(place))!r}):
+    if os.path.exists(log): os.unlink(log)
+store = open_store({str(place)!r})
+store.append(Event("note", "theirs"))
+print(flush=True); input()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        until = time.monotonic() + 20
+        found = 0
+        while not found and time.monotonic() < until:
+            with contextlib.suppress(StoreError):
+                found = store.last("theirs")
+            time.sleep(0.01)
+        assert found == 1
+        with contextlib.suppress(Replaced):
+            note(idle)
+        note(idle)
+        other.communicate(b"\n", timeout=30)
+    for open_ in (store, idle):
+        open_.close()
+    assert sound(place) >= 2

@@ -97,7 +97,7 @@ def card(view: View | None, asking: Asking | None, width: int, height: int = 40)
 def _state(view: View, row: Row, asking: Asking | None) -> str:
     if asking is None and row.outcome == "running":
         resolved = view.asked.resolved if view.asked is not None else None
-        gone = resolved is not None and resolved.text("resolution") == "orphaned"
+        gone = view.lost or (resolved is not None and resolved.text("resolution") == "orphaned")
         return OUTCOMES["pending"][0] if gone else "running"
     if asking is None:
         return OUTCOMES[row.outcome][0]

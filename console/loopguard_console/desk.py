@@ -88,9 +88,13 @@ class Desk:
         if self.state != batch.state:
             self.state = batch.state
             self._tree = None
+        for session in batch.anew:
+            self.views.pop(session, None)
         self.waiting = sorted(batch.waiting, key=lambda r: (-r.tier, r.opened_ts or 0.0, r.seq))
         for session, events in batch.events.items():
             self.append(session, list(events))
+        for session, view in self.views.items():
+            view.lost = self.state.get(session) == "lost"
         if not self.current and self.sessions:
             self.current = self.tree()[0][1].session
 

@@ -32,7 +32,8 @@ class Batch:
     """What changed since the batch before. ``state``: session -> live, quiet, lost or ended.
 
     ``behind``: the machines where events waited for the store when they were last in touch.
-    ``denied``: this user may look on but decide nothing.
+    ``denied``: this user may look on but decide nothing. ``anew``: sessions whose log is another one than
+    before, since the store was replaced or lost some: what is known of them is void.
 
     ``events`` has at most ``CHUNK`` events; ``more`` says that there are more to come.
     """
@@ -46,6 +47,7 @@ class Batch:
     error: str = ""
     behind: tuple[Machine, ...] = ()
     denied: bool = False
+    anew: tuple[str, ...] = ()
 
 
 def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
@@ -58,6 +60,12 @@ def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
         names |= more
     found = [s for s in sessions if s.session in names]
     return sorted(found, key=lambda s: (s.session != top, s.first_ts or 0.0))
+
+
+def _stands(store: Store, event: Event) -> bool:
+    """Whether *event* still stands where it was read."""
+    found = store.read(event.session, after=event.seq - 1, limit=1, payloads=False)
+    return bool(found) and (found[0].type, found[0].ts) == (event.type, event.ts)
 
 
 class _Look:
@@ -111,6 +119,8 @@ class Feed(threading.Thread):
         self._lock = threading.Lock()
         self._asked = threading.Event()
         self._wanted: dict[str, int] = {only: 0} if only else {}
+        self._reached: dict[str, Event] = {}
+        self._known: tuple[Store | None, int] = (None, 0)
         self._beaten = 0.0
         self._denied = False
         self._list = _Look(LISTED)
@@ -133,6 +143,7 @@ class Feed(threading.Thread):
         """Send no more events of *session*."""
         with self._lock:
             self._wanted.pop(session, None)
+            self._reached.pop(session, None)
 
     def look(self) -> None:
         """Look at the inbox at once: somebody decided."""
@@ -206,7 +217,7 @@ class Feed(threading.Thread):
             self._machines.done()
         decided = self._decided.is_set()
         self._decided.clear()
-        events, more = self._events(store)
+        events, more, anew = self._events(store)
         # what the events say of requests, the inbox says in the same batch
         asking = any(e.type in ASKING for its in events.values() for e in its)
         if not self._only and (self._inbox.due() or decided or asking):
@@ -221,10 +232,26 @@ class Feed(threading.Thread):
             more,
             behind=self._behind,
             denied=self._denied,
+            anew=anew,
         )
 
-    def _events(self, store: Store) -> tuple[dict[str, tuple[Event, ...]], bool]:
-        """The next events of the sessions that are wanted, in turn, and whether there are more."""
+    def _anew(self, store: Store) -> tuple[str, ...]:
+        """The sessions that are to be read from their beginning, where the store is another one than before."""
+        if self._known == (store, store.generation):
+            return ()
+        self._known = store, store.generation
+        with self._lock:
+            reached = dict(self._reached)
+        gone = tuple(s for s, event in reached.items() if not _stands(store, event))
+        with self._lock:
+            for session in gone:
+                self._reached.pop(session, None)
+                if session in self._wanted:
+                    self._wanted[session] = 0
+        return gone
+
+    def _events(self, store: Store) -> tuple[dict[str, tuple[Event, ...]], bool, tuple[str, ...]]:
+        """The next events of the sessions that are wanted, in turn, whether there are more, and what is read anew."""
         with self._lock:
             wanted = dict(self._wanted)
         events: dict[str, tuple[Event, ...]] = {}
@@ -236,12 +263,16 @@ class Feed(threading.Thread):
                 left -= len(read)
             if not left:
                 break
+        anew = self._anew(store)
+        if anew:
+            return {}, True, anew
         with self._lock:
             for session, its in events.items():
                 if self._wanted.get(session) == wanted[session]:
                     del self._wanted[session]  # behind the others
                     self._wanted[session] = its[-1].seq
-        return events, not left
+                    self._reached[session] = its[-1]
+        return events, not left, ()
 
     def _send(self, batch: Batch) -> None:
         self._taken.wait()

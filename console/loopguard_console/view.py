@@ -59,6 +59,7 @@ class View:
         self.dropped = ""
         self.bookmarks = Bookmarks([], lambda seqs: None)
         self.names = USUAL
+        self.lost = False
         self._only: Filtered | None = None
         self._wish = -1
         self._marks = 0

@@ -180,6 +180,8 @@ class Chain(VirtualList):
         """How a call stands at the cursor, in a word and its style."""
         recording = view.recording
         outcome = STATES[recording.outcomes[index]]
+        if view.lost and outcome == "running":
+            outcome = "pending"
         word, style = OUTCOMES[outcome]
         asked = recording.asked_at.get(index)
         if asked is not None and ((view.live and not asked.resolved) or asked.waits_at(view.seq)):

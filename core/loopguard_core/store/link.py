@@ -238,6 +238,12 @@ class Link:
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
+        if code_of(error) not in BUSY:
+            for other in links.beside(self):
+                if (
+                    other.is_stale()
+                ):  # SQLite reads on in the log that it holds, in all of this process
+                    other.join_in("taken away", kept=False)
         if code_of(error) not in BUSY and self._db is not None:
             if not self.read_only and log.void(self.path, self._logs[0], self._mark, self._db):
                 self._harm = "cut"
@@ -326,6 +332,10 @@ class Link:
         unlink_logs(self.path, known)
         self._file = (0, 0)
         self._open()
+
+    def is_stale(self) -> bool:
+        """Whether its log is not the one that stands beside the file now."""
+        return self._db is not None and tuple(map(file_id, logs(self.path))) != self._logs
 
     def join_in(self, harm: str, kept: bool) -> None:
         """Let go of a log with which something was wrong, unless it is in use: then its user finds out."""
