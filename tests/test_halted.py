@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from commands import command
-from console_scene import batch, empty_desk, research
+from console_scene import Nobody, batch, empty_desk, research
 from driving import drive
 from loopguard_console.app import ConsoleApp
 from loopguard_console.deciding import Decider
@@ -144,3 +145,20 @@ def test_the_list_the_chain_and_the_first_line_of_the_console_say_halted() -> No
     assert "1 halted" in shown[2]
     desk.arrange(filter="halted")
     assert [s.session for _, s in desk.tree()] == [one.session]
+
+
+def test_who_would_halt_it_again_is_told_before_they_do() -> None:
+    one, _ = research()
+    desk = empty_desk()
+    told = batch(one)
+    told.sessions[0].halted, told.sessions[0].halted_by = "session", "ada@desk"
+    desk.take(told)
+    shown: list[str] = []
+
+    async def look(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x")
+        await pilot.pause()
+        shown.extend(strip.text for strip in app.screen._compositor.render_strips())
+
+    drive(look, ConsoleApp(desk, source="~/events.db", decider=Nobody()), size=(80, 24))
+    assert any("the session is halted by ada@desk" in line for line in shown)

@@ -12,7 +12,7 @@ from loopguard_console.arming import Arming
 from loopguard_console.card import Asking
 from loopguard_console.deciding import Permission
 from loopguard_console.punctual import Punctual
-from loopguard_console.render import safe, signature_label
+from loopguard_console.render import halted_words, safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.modify import Modify
 from loopguard_console.widgets.inbox import left_of
@@ -225,6 +225,13 @@ class DecidingScreen(Punctual, Screen[None]):
             session, _, signature, _ = subject
             self._do(lambda decider: decider.reset(session, "signature", signature, ""))
 
+    def _stands(self, session: str) -> str:
+        """What a person calls a session, and that it stands halted where it does."""
+        known = self.console_app.desk.session(session)
+        halted = halted_words(known) if known is not None else ""
+        title = self.console_app.title_of(session)
+        return f"{title}: {halted}" if halted else title
+
     async def action_halt(self) -> None:
         """Stop the turn or the session, after a second key."""
         subject = self._about()
@@ -240,7 +247,7 @@ class DecidingScreen(Punctual, Screen[None]):
 
         dialog = Dialog(
             "Halt",
-            self.console_app.title_of(session),
+            self._stands(session),
             choices=(
                 Choice("What", ("this turn", "whole session")),
                 Choice("Children", ("too", "not them")),
