@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import console_scene
 from loopguard_console.card import card
+from loopguard_console.facts import next_time
 from loopguard_console.guards import guard_of
 from loopguard_console.view import View
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.replay import Recording
+from loopguard_core.verdict import Tier
 
 
 def call(tool: str, args: Any, result: str = "ok", **more: Any) -> Event:
@@ -112,3 +116,41 @@ def test_where_another_guard_stopped_a_call_ours_does_not_say_what_comes_next() 
     verdict = {"tier": "block", "policy": "", "signature": "", "source": "hook", "reason": "No."}
     text = told([call("search", {"q": "x"}, verdict=verdict)] * 2, "graded")
     assert "next time" not in text
+
+
+POLICIES = {
+    "graded": {},
+    "progress": {},
+    "hermes": {"hard_stop_enabled": True},
+    "hermes-0.22": {"hard_stop_enabled": True},
+    "tool-loop-guard": {},
+    "nous": {},
+    "dsh": {},
+}
+
+
+@pytest.mark.parametrize("outcome", ["ok", "error"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_the_next_call_will_meet_is_what_it_meets(policy: str, outcome: str) -> None:
+    log = console_scene.Log("s", "fixer", policy, POLICIES[policy])
+    log.add("user_message", text="go")
+    foretold, stops = "", False
+    for number in range(9):
+        log.call("read_file", {"path": "a"}, "the same", outcome)
+        view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
+        row = view.recording.row(number)
+        if "advice" in foretold:
+            assert (row.before, row.after) == (Tier.ALLOW, Tier.WARN), number
+        elif foretold == "runs":
+            assert row.before is Tier.ALLOW, number
+            assert row.after is not Tier.WARN or stops, number
+        elif foretold:
+            assert row.before >= Tier.BLOCK, number
+        foretold = next_time(view)
+        # what comes with a step that reaches a stop, each policy decides for itself
+        stops = any(
+            at <= count.count + 1
+            for count in view.guard.counts()
+            for tier, at in count.thresholds.items()
+            if tier >= Tier.BLOCK
+        )

@@ -140,12 +140,22 @@ def next_time(view: View) -> str:
     ruling = view.guard.rule(Event("call_start", start.session, ts=start.ts, data=data))
     if ruling.cause == "grant":
         return "runs under an override"
+    if ruling.tier is Tier.ALLOW and _warns_next(view):
+        return "runs, with advice if its answer is the same"
     return {
         Tier.ALLOW: "runs",
         Tier.WARN: "runs, with advice",
         Tier.BLOCK: "is blocked",
         Tier.HALT: "is halted",
     }[ruling.tier]
+
+
+def _warns_next(view: View) -> bool:
+    """Whether a counter of the selected call warns at its next step, which the answer decides."""
+    row = view.recording.row(view.cursor)
+    about = (c for c in view.guard.counts() if c.count and c.key in (row.signature, row.tool))
+    reached = (t for c in about for t, at in c.thresholds.items() if at <= c.count + 1)
+    return max(reached, default=Tier.ALLOW) is Tier.WARN
 
 
 def news(view: View, row: Row) -> str:
