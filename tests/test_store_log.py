@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -103,10 +104,10 @@ def test_a_log_that_is_cut_or_taken_away_is_noticed_and_damages_nothing(
         note(other, "another")
     harm(place)
     error, taken = told(store)
-    assert error.kept == (harm in TAKES)
-    assert ("nothing of it is lost" in str(error)) == error.kept
+    saved = harm in TAKES
+    assert ("nothing of it is lost" in str(error)) == saved
     last = store.last("s")
-    assert last == 60 + taken if error.kept else last < 60 + taken
+    assert last == 60 + taken if saved else last < 60 + taken
     for n in range(1, 6):
         assert note(store) == last + n
     for other in idle:
@@ -117,7 +118,7 @@ def test_a_log_that_is_cut_or_taken_away_is_noticed_and_damages_nothing(
         note(other, "another")
     for open_ in (store, *idle):
         open_.close()
-    assert sound(place) == last + 5 + (2 if error.kept else 1) * others
+    assert sound(place) == last + 5 + (2 if saved else 1) * others
 
 
 @pytest.mark.parametrize("harm", CUTS)
@@ -138,7 +139,8 @@ def test_who_lets_go_of_a_log_that_was_cut_does_not_damage_the_store(
 def test_writing_a_log_back_never_brings_a_hole_into_the_store(place: Path, size: int) -> None:
     store = filled(place)
     cut_to_nothing(place)
-    note(store)
+    with contextlib.suppress(Replaced):  # where somebody has looked already
+        note(store)
     log.write_back(sqlite3.connect(place, isolation_level=None), str(place), size, cut=True)
     store.close()
     sound(place)
@@ -234,3 +236,94 @@ print(flush=True); input()
     for open_ in (store, idle):
         open_.close()
     assert sound(place) >= 2
+
+
+def tailed(place: Path, tmp_path: Path, events: int) -> Path:
+    """The store as a machine may leave it that lost its power: behind the frames of its log lies a hole."""
+    store = filled(place, events)
+    there = tmp_path / "there"
+    there.mkdir()
+    left = there / place.name
+    for file in (place, wal(place)):
+        shutil.copy(file, there / file.name)
+    store.close()
+    os.truncate(wal(left), wal(left).stat().st_size + 200_000)
+    return left
+
+
+def test_a_hole_that_a_lost_power_left_behind_the_frames_is_no_fault(
+    place: Path, tmp_path: Path
+) -> None:
+    left = tailed(place, tmp_path, 20)
+    store = open_store(str(left))
+    assert store.last("s") == 20
+    for n in range(21, 140):  # over the hole and beyond it
+        assert note(store) == n
+        if n % 10 == 0:
+            time.sleep(0.06)
+    store.close()
+    assert sound(left) == 139
+
+
+def test_a_cut_before_such_a_hole_is_noticed(place: Path, tmp_path: Path) -> None:
+    left = tailed(place, tmp_path, 20)
+    store = open_store(str(left))
+    assert store.last("s") == 20
+    time.sleep(0.06)
+    note(store)
+    cut_in_half(left)
+    assert "may be lost" in str(told(store)[0])
+    store.close()
+    sound(left)
+
+
+class Busy:
+    """A connection whose log somebody else is writing back."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def execute(self, _: str) -> Busy:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self
+
+    def fetchone(self) -> object:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [(1, -1, -1), (0, 9, 3), (0, 0, 0), sqlite3.OperationalError("database is locked")]
+)
+def test_a_log_that_is_just_written_back_by_another_is_no_fault(
+    place: Path, answer: object
+) -> None:
+    store = filled(place)
+    before = log.mark(str(place))
+    os.truncate(wal(place), 0)
+    assert log.look(str(place), before, Busy(answer)) == log.EMPTY  # type: ignore[arg-type]
+    store.close()
+
+
+def test_a_session_that_lost_nothing_has_no_gap_though_others_did(place: Path) -> None:
+    said: list[str] = []
+    other = filled(place, 3)
+    store = open_store(str(place))
+    live = session(store, said=said)
+    call(live)
+    other._link.tidy(0, cut=True)  # type: ignore[attr-defined]
+    note(other)
+    time.sleep(0.06)
+    store.last("s")
+    cut_to_nothing(place)
+    for n in range(3):
+        time.sleep(0.06)
+        assert call(live, args={"n": n}).run
+    assert len(said) == 1 and "may be lost" in said[0]
+    events = store.read("s")
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))
+    assert not [e for e in events if e.type == "gap"]
+    live.end()
+    for open_ in (store, other):
+        open_.close()
+    sound(place)

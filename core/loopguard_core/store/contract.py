@@ -36,7 +36,7 @@ class Replaced(StoreError):
     """The store is another one than before: its file was deleted, replaced or restored.
 
     Nothing was written. The store is open on the new file and usable: say it once, and go on from
-    ``last``. What stood in the old file is not in this one, unless it was ``kept``.
+    ``last``. What stood in the old file is not in this one; where that was ``kept``, what ``last`` leaves out.
     """
 
     kept = False

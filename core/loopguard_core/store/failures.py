@@ -54,8 +54,8 @@ def replaced(path: str, harm: str, kept: bool) -> Replaced:
     else:
         what = (
             f"the log of the event store {path} was {harm} while it was in use; "
-            "what had not been written back into the store is lost"
+            "what had not been written back into the store may be lost"
         )
     error = Replaced(what)
-    error.kept = kept and bool(harm)
+    error.kept = bool(harm)
     return error

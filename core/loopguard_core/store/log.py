@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core.store.driver import code_of, sqlite3
 from loopguard_core.store.paths import file_id, logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from loopguard_core.store.driver import sqlite3
     from loopguard_core.store.paths import FileId
 
-    #: How a log stood: its bytes, and the salts of its header.
-    Mark = tuple[int, bytes]
+    #: How a log stood: its bytes, the salts of its header, and where frames lie in a hole (-1: nowhere).
+    Mark = tuple[int, bytes, int]
 
 #: Milliseconds that it waits for writers and readers to step aside.
 _STEP_ASIDE = 150
@@ -29,8 +29,9 @@ _HEADER = 32
 _FRAME_HEADER = 24
 _MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _HOLE = bytes(8)
+_UNREADABLE = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 #: A log in which nothing stands; and in place of salts, that SQLite passed over what stands in it.
-EMPTY: Mark = (0, b"")
+EMPTY: Mark = (0, b"", -1)
 _PASSED_OVER = b"?"
 
 
@@ -64,7 +65,9 @@ def mark(store: str) -> Mark:
         return EMPTY
     try:
         size, header = os.fstat(log).st_size, os.pread(log, _HEADER, 0)
-        return size, header[16:24] if header[:4] in _MAGIC else _PASSED_OVER
+        if header[:4] not in _MAGIC:
+            return size, _PASSED_OVER, -1
+        return size, header[16:24], _hole(log, size, _frame(header))
     finally:
         os.close(log)
 
@@ -73,7 +76,8 @@ def look(store: str, before: Mark, db: sqlite3.Connection | None = None) -> Mark
     """How the log of *store* stands; None where somebody cut it since it stood as *before*.
 
     SQLite cuts a log to nothing, once all of it is in the file, and gives the next one other salts. An
-    empty one is asked for through *db*, which would read what it knows to be there. Raises ``OSError``.
+    empty one is asked for through *db*, which would read what it knows to be there. A machine that lost its
+    power may leave a hole behind the frames: it only grows less. Raises ``OSError``.
     """
     found = _look(store, before, db)
     return _look(store, before, db) if found is None else found  # it may have begun anew meanwhile
@@ -84,27 +88,35 @@ def _look(store: str, before: Mark, db: sqlite3.Connection | None) -> Mark | Non
     try:
         size = os.fstat(log).st_size
         if not size:
-            cut = before[0] and db is not None and not _all_in_file(db)
-            return None if cut else EMPTY
+            return None if before[0] and db is not None and _misses(db) else EMPTY
         header = os.pread(log, _HEADER, 0)
         if header[:4] not in _MAGIC:
             # what was written after a cut stands behind a hole
-            return before if before == (size, _PASSED_OVER) else None
-        salts = header[16:24]
-        if salts == before[1] and (size < before[0] or _has_hole(log, size, _frame(header))):
+            return before if before[:2] == (size, _PASSED_OVER) else None
+        salts, hole = header[16:24], _hole(log, size, _frame(header))
+        if salts == before[1] and (size < before[0] or (hole >= 0 and not 0 <= before[2] <= hole)):
             return None
-        return size, salts
+        return size, salts, hole
     finally:
         os.close(log)
 
 
-def _has_hole(log: int, size: int, frame: int) -> bool:
-    """True where frames of the log lie in a hole of its file. Some systems take any zeros for one."""
+def _hole(log: int, size: int, frame: int) -> int:
+    """Where frames of the log lie in a hole of its file, -1 for nowhere. Some systems take any zeros for one."""
     if not hasattr(os, "SEEK_HOLE"):
-        return False
+        return -1
     hole = os.lseek(log, 0, os.SEEK_HOLE)
     first = _HEADER + (max(0, hole - _HEADER) // frame + 1) * frame
-    return first + _FRAME_HEADER <= size and os.pread(log, 8, first + 8) == _HOLE
+    return hole if first + _FRAME_HEADER <= size and os.pread(log, 8, first + 8) == _HOLE else -1
+
+
+def _misses(db: sqlite3.Connection) -> bool:
+    """Whether *db* knows of what should stand in its log, and does not."""
+    try:
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except sqlite3.Error as error:
+        return code_of(error) in _UNREADABLE
+    return False
 
 
 def _all_in_file(db: sqlite3.Connection) -> bool:
