@@ -115,18 +115,14 @@ _AFTER = {
     (large, begins): _after(large, begins) for large in (False, True) for begins in (False, True)
 }
 
-# The two that an agent runs all the time: the start and the end of a call that is allowed, in a session where
-# the last one was. They name no column that is empty: for each None that is bound, Python's driver looks for
-# a converter.
-_RUNNING = "type, tier, level, id, sid, ts, call, data, payload, worst, ended, calls"
-_STARTS = f"""
-INSERT INTO event ({_RUNNING}, tool) VALUES
-('call_start', 0, 0, ?1, ({_HERE} AND {_NEW.format("?4")}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"""
-# Of a call that got its name just now nobody has heard.
-_NAMED = _STARTS.replace(f" AND {_NEW.format('?4')}", "")
-_ENDS = f"""
-INSERT INTO event ({_RUNNING}) VALUES
-('call_end', 0, 0, ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9)"""
+# What an agent runs all the time: the start and the end of a call that is allowed, in a session where the last
+# one was. One statement for both, since SQLite and the processor then have it at hand. No column is given as None: for
+# each, Python's driver looks for a converter.
+_ALLOWED = f"""
+INSERT INTO event (tier, level, id, sid, ts, call, data, payload, worst, ended, calls, type, tool) VALUES
+(0, 0, ?1, ({_HERE}), ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, ''))"""
+#: The same for the start of a call of which somebody may have heard.
+_STARTS = _ALLOWED.replace(_HERE, f"{_HERE} AND {_NEW.format('?4')}")
 
 
 class Own:
@@ -193,57 +189,33 @@ class Own:
             or verdict.tier is not ALLOW
         ):
             return 0
-        data, tiers, key = event.data, tail.tiers, tail.key + 1
+        data, tiers, kind, tool = event.data, tail.tiers, event.type, ""
         call: str = data["call"]
-        rest, payload = texts
-        try:
-            if event.type == "call_start":
-                tool = data["tool"]
-                if (
-                    call in self._known
-                    or len(tiers) > OPEN_CALLS
-                    or not (tool and tool.isascii() and call and call.isascii())
-                ):
-                    return 0
-                self._known.add(call)
-                tiers[call] = 0
-                tail.key = key
-                tail.calls = calls = tail.calls + 1
-                link.insert(
-                    _NAMED if event.named else _STARTS,
-                    (
-                        key,
-                        tail.sid,
-                        event.ts,
-                        call,
-                        rest,
-                        payload,
-                        tail.worst,
-                        tail.ended,
-                        calls,
-                        tool,
-                    ),
-                )
-            elif tiers.get(call) == 0:
-                del tiers[call]
-                tail.key = key
-                link.insert(
-                    _ENDS,
-                    (
-                        key,
-                        tail.sid,
-                        event.ts,
-                        call,
-                        rest,
-                        payload,
-                        tail.worst,
-                        tail.ended,
-                        tail.calls,
-                    ),
-                    False,
-                )
-            else:
+        starts = kind == "call_start"
+        statement = _ALLOWED
+        if starts:
+            tool = data["tool"]
+            if (
+                call in self._known
+                or len(tiers) > OPEN_CALLS
+                or not (tool and tool.isascii() and call and call.isascii())
+            ):
                 return 0
+            self._known.add(call)
+            tiers[call] = 0
+            tail.calls += 1
+            if not event.named:
+                statement = _STARTS
+        elif tiers.get(call) == 0:
+            del tiers[call]
+        else:
+            return 0
+        tail.key = key = tail.key + 1
+        rest, payload = texts
+        worst, ended, calls = tail.worst, tail.ended, tail.calls
+        values = (key, tail.sid, event.ts, call, rest, payload, worst, ended, calls, kind, tool)
+        try:
+            link.insert(statement, values, starts)
         except sqlite3.IntegrityError:
             self._tail, self._trust = None, _DISTRUST
             return 0
