@@ -185,6 +185,21 @@ def pack(
     return row
 
 
+def _records(ids: dict[str, dict[str, Any]]) -> str:
+    """The records of a call as ``to_json`` writes them. For a few short texts that is too much machinery."""
+    out = ""
+    for name, record in ids.items():
+        inner = ""
+        for field, value in record.items():
+            kind = type(value)
+            if kind is str:
+                inner = f'{inner},"{field}":{_quote(value)}'
+            else:
+                inner = f'{inner},"{field}":{value if kind is int else to_json(value)}'
+        out = f'{out},"{name}":{{{inner[1:]}}}'
+    return f"{{{out[1:]}}}"
+
+
 def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, str] | None:
     """``data`` and ``payload`` of a call's start or end in which nothing is unusual; None where something is.
 
@@ -205,7 +220,7 @@ def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, st
         if verdict.source:  # another guard may quote anything
             return None
         said = to_json(verdict.to_json())
-    rest = f'{rest},"ids":{_join(_chunks(data["ids"], 0))},"verdict":{said}'
+    rest = f'{rest},"ids":{_records(data["ids"])},"verdict":{said}'
     if len(payload) > limit or not (rest.isascii() and (payload.isascii() or _fits_utf8(payload))):
         return None
     clean = payload if redactor is None else redactor(payload)
