@@ -214,7 +214,11 @@ def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, st
     else:
         result = data["result"]
         payload = f'{{"result":{_quote(result) if type(result) is str else to_json(result)}}}'
-        rest = f'{{"outcome":"{data["outcome"]}","duration":{data["duration"]!r}'
+        lasted = data["duration"]
+        micros = int(lasted * 1e6 + 0.5)
+        if micros < 1_000_000:  # the shortest text of a float takes much to find
+            lasted = f"0.{str(micros + 1_000_000)[1:]}"
+        rest = f'{{"outcome":"{data["outcome"]}","duration":{lasted}'
     said = verdict.to_text()
     if not said:
         if verdict.source:  # another guard may quote anything
