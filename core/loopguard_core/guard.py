@@ -102,8 +102,11 @@ class Guard:
 
     def rule(self, event: Event) -> Ruling:
         """What is to happen to the call of this ``call_start``, if it came now. Records nothing."""
-        opened = self._ruled = self._judge(event)
-        return opened.ruling
+        call, args = self.reading.call_of(event, self._last_ts)
+        hit = event.text("breakpoint") if "breakpoint" in event.data else ""
+        ruling = self._rule(call, hit)
+        self._ruled = _Open(event, call, args, hit, ruling, self._spoken)
+        return ruling
 
     def review(self, call: str) -> Ruling | None:
         """The ruling on a call that has started and waits, by what holds now. None: it is not open."""
@@ -209,12 +212,6 @@ class Guard:
         for policy, own in zip((self.policy, *members), state["policies"], strict=True):
             set_attributes(policy, own)
 
-    def _judge(self, event: Event) -> _Open:
-        call, args = self.reading.call_of(event, self._last_ts)
-        hit = event.text("breakpoint") if "breakpoint" in event.data else ""
-        ruling = self._rule(call, hit)
-        return _Open(event, call, args, hit, ruling, self._spoken)
-
     def _rule(self, call: Call, hit: str) -> Ruling:
         verdict, controls = self.policy.peek(call), self.controls
         if not (
@@ -296,8 +293,11 @@ class Guard:
             if name in self._seen:
                 return None
             self._seen.add(name)
-        ruled = self._ruled
-        opened = ruled if ruled is not None and ruled.start is event else self._judge(event)
+        opened = self._ruled
+        if opened is None or opened.start is not event:
+            self.rule(event)
+            opened = self._ruled
+            assert opened is not None
         if opened.started:
             self.policy.start(opened.call)
         elif opened.ruling.cause == "grant":

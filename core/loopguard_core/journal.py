@@ -188,34 +188,29 @@ class Journal:
 
         Raises ``Taken`` where that call has started before.
         """
-        ruling = self._judge(event)
         tries = 0
-        while (store := self._usable() if self.failure else self.store) is not None:
+        while True:
+            guard = self.guard
+            ruling = guard.rule(event)
+            if guard.controls.breakpoints:
+                ruling = self._held(event, ruling)
+            event.verdict = ruling.verdict
+            store = self._usable() if self.failure else self.store
+            if store is None:
+                self._drop(event)
+                return ruling
             tries += 1
             try:
-                self._write(store, event, self.guard.seq if tries < _TRIES else None)
+                self._write(store, event, guard.seq if tries < _TRIES else None)
+                break
             except Stale:
                 self.catch_up()
-                ruling = self._judge(event)
             except StoreError as error:
                 self.fail(error)
-            else:
-                break
-        if store is None:
-            self._drop(event)
-            return ruling
         if event.seq == self.guard.seq + 1:
             self.guard.apply(event)
         else:
             self.catch_up()
-        return ruling
-
-    def _judge(self, event: Judged) -> Ruling:
-        guard = self.guard
-        ruling = guard.rule(event)
-        if guard.controls.breakpoints:
-            ruling = self._held(event, ruling)
-        event.verdict = ruling.verdict
         return ruling
 
     def _held(self, event: Event, ruling: Ruling) -> Ruling:

@@ -276,13 +276,47 @@ class LiveSession:
         if not (decision.run and decision.ids):
             return ""
         try:
-            return self._finish(decision, result, outcome, duration, foreign)
+            payload = Payload(result, self._digester)
+            if duration is None or not _is_a_time(duration):
+                duration = time.monotonic() - decision.began
+            if outcome not in OUTCOMES:
+                outcome = self._spelled(outcome)
+            asked, journal = decision.payload, self._journal
+            with self._lock:
+                ids = journal.guard.reading.outcome(
+                    decision.tool,
+                    asked,
+                    payload,
+                    outcome == "ok",
+                    decision.ids,
+                    decision.annotations,
+                )
+                end = {
+                    "call": decision.call,
+                    "outcome": outcome,
+                    "result": result,
+                    "duration": int(duration * 1e6) / 1e6,
+                    "ids": ids,
+                }
+                if foreign is not None:
+                    end["foreign"] = dict(foreign)
+                try:
+                    verdict = journal.finish(Judged("call_end", self.session, time.time(), end))
+                except Taken:
+                    return ""
+            decision.verdict = verdict
+            latch = journal.guard.latch
+            if latch is not None and verdict is not None and latch.verdict is verdict:
+                decision.ends_turn = True
+            if self.config.mode == "observe":
+                return decision.message
+            return refusal.beside(decision.message, decision.ruling, verdict)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._missed(f"internal error while a result was recorded: {told(error)}")
             return ""
         except BaseException:
             if self._undone():
-                self._finish(decision, result, outcome, duration, foreign)
+                self.after(decision, result, outcome=outcome, duration=duration, foreign=foreign)
             raise
 
     def end(self, reason: str = "") -> None:
@@ -367,45 +401,6 @@ class LiveSession:
         if first is not None and first.action == "run" and guard.controls.halt is None:
             return first
         return guard.review(call) or guard.rule(start)
-
-    def _finish(
-        self,
-        decision: Decision,
-        result: object,
-        outcome: str,
-        duration: float | None,
-        foreign: Mapping[str, Any] | None,
-    ) -> str:
-        payload = Payload(result, self._digester)
-        if duration is None or not _is_a_time(duration):
-            duration = time.monotonic() - decision.began
-        if outcome not in OUTCOMES:
-            outcome = self._spelled(outcome)
-        asked, journal = decision.payload, self._journal
-        with self._lock:
-            ids = journal.guard.reading.outcome(
-                decision.tool, asked, payload, outcome == "ok", decision.ids, decision.annotations
-            )
-            end = {
-                "call": decision.call,
-                "outcome": outcome,
-                "result": result,
-                "duration": int(duration * 1e6) / 1e6,
-                "ids": ids,
-            }
-            if foreign is not None:
-                end["foreign"] = dict(foreign)
-            try:
-                verdict = journal.finish(Judged("call_end", self.session, time.time(), end))
-            except Taken:
-                return ""
-        decision.verdict = verdict
-        latch = journal.guard.latch
-        if latch is not None and verdict is not None and latch.verdict is verdict:
-            decision.ends_turn = True
-        if self.config.mode == "observe":
-            return decision.message
-        return refusal.beside(decision.message, decision.ruling, verdict)
 
     # -- the rest --------------------------------------------------------------------------------
 
