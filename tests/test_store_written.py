@@ -122,6 +122,17 @@ def test_a_judged_event_gives_the_row_of_any_other(
                 assert (short.digest is None) == (general.digest is None)
 
 
+@given(st.dictionaries(st.sampled_from(["s", "f", "x"]), VALUE, max_size=3))
+def test_a_record_of_any_values_is_written_as_it_is(record: dict[str, Any]) -> None:
+    judged = judged_event("call_start", "c1", "search", {}, Verdict(Tier.ALLOW, "p", "search:d", 1))
+    judged.data["ids"] = {"exact": {"a": "d" * 24}, "progress-1": record}
+    texts = rows.usual(judged, None, rows.LIMIT)
+    general = rows.pack(Event("call_start", "s", ts=1.0, data=judged.fields()), None)
+    if texts is not None:
+        assert general.data is not None
+        assert canonical(rows.from_text(texts[0])) == canonical(rows.from_text(general.data))
+
+
 def test_an_ordinary_call_is_written_the_short_way() -> None:
     verdict = Verdict(Tier.ALLOW, "progress", "search:d", 1)
     for kind, value in (("call_start", {"q": "ü"}), ("call_end", "found"), ("call_end", ["a", 1])):
@@ -181,5 +192,11 @@ def appended(store: SqliteStore, event: Event) -> object:
 
 
 def dumped(path: str) -> list[Any]:
+    """All rows, those of the log with the values of their JSON: a number may be spelled in more than one way."""
     with closing(sqlite3.connect(path)) as db:
-        return [db.execute(f"SELECT * FROM {t}").fetchall() for t in ("event", "called", "payload")]
+        db.row_factory = sqlite3.Row
+        log = [dict(row) for row in db.execute("SELECT * FROM event")]
+        for row in log:
+            row["data"] = rows.from_text(row["data"] or "{}")
+        filed = [[*row] for row in db.execute("SELECT * FROM called")]
+        return [log, filed, [[*row] for row in db.execute("SELECT * FROM payload")]]
