@@ -41,7 +41,9 @@ steps = st.one_of(
     st.tuples(st.just("start"), st.integers(0, PROCESSES - 1), st.sampled_from(["search", "read"])),
     st.tuples(st.just("end"), st.integers(0, PROCESSES - 1)),
     st.tuples(st.just("turn"), st.integers(0, PROCESSES - 1)),
-    st.sampled_from([(w,) for w in ("halt", "resume", "reset", "override", "approve", "anew")]),
+    st.sampled_from(
+        [(w,) for w in ("halt", "resume", "reset", "override", "approve", "anew", "over")]
+    ),
 )
 
 
@@ -103,7 +105,9 @@ def test_whoever_writes_the_log_replays(policy: str, script: list[Any], mode: st
                     lives[rest[0]].after(running[rest[0]].pop(0), "done")
             elif word == "turn":
                 lives[rest[0]].turn("go")
-            elif word == "anew":
+            elif word in ("anew", "over"):
+                if word == "over":
+                    lives[0].end()
                 lives[0] = joined(stores[0])
             else:
                 human(desk, word)
@@ -114,6 +118,17 @@ def test_whoever_writes_the_log_replays(policy: str, script: list[Any], mode: st
             assert (live.guard.latch is None) == (guard.latch is None)
         for store in (*stores, desk):
             store.close()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_calls_that_end_with_their_session_replay(policy: str, tmp_path: Path) -> None:
+    config = Config({"policy": policy, "policies": {policy: POLICIES[policy]}})
+    store = store_in(tmp_path)
+    live = LiveSession(config, "s", store=store, say=lambda line: None)
+    for _ in range(3):
+        live.before("search", "a")
+    live.end()
+    replayed(store, config)
 
 
 def test_threads_and_a_busy_human_leave_a_log_that_replays(tmp_path: Path) -> None:

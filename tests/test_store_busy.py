@@ -8,14 +8,16 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from loopguard_core.events import Event
+from loopguard_core.events import Event, Judged
 from loopguard_core.store import log
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.queueing import Line
+from loopguard_core.verdict import Tier, Verdict
 
 
 @pytest.fixture
@@ -46,6 +48,43 @@ def test_a_busy_store_is_written_to_as_soon_as_it_is_free(place: Path) -> None:
     assert store.append(Event("note", "s")) == 2
     timer.join()
     store.close()
+    stranger.close()
+
+
+@pytest.mark.parametrize("kind", ["call_start", "call_end", "user_message"])
+@pytest.mark.parametrize("judged", [True, False])
+def test_what_could_not_be_written_is_not_counted_where_another_wrote_in_its_place(
+    kind: str, judged: bool, place: Path
+) -> None:
+    verdict = Verdict(Tier.ALLOW, "p", "search:d", 1)
+    ids = {"exact": {"a": "d" * 24}}
+
+    def event(kind: str, call: str) -> Event:
+        data: dict[str, Any] = {"call": call, "message": "m", "tool": "search", "args": {}}
+        if kind == "call_end":
+            data = {"call": call, "outcome": "ok", "result": "r", "duration": 0.1}
+        if not judged or kind == "user_message":
+            return Event(kind, "s", ts=1.0, data=data)
+        made = Judged(kind, "s", 1.0, {**data, "ids": ids}, "", True)
+        made.verdict = verdict
+        return made
+
+    store, others = open_store(str(place)), open_store(str(place))
+    for n in range(30):
+        for told in ("call_start", "call_end"):
+            store.append(event(told, f"c{n}"), expect=store.last("s"))
+    store.append(event("call_start", "open"), expect=store.last("s"))
+    stranger, last = locked(place), store.last("s")
+    with pytest.raises(StoreError):
+        store.append(event(kind, "open" if kind == "call_end" else "new"), expect=last)
+    stranger.execute("ROLLBACK")
+    others.append(Event("session_end", "s"))
+    store.append(Event("gap", "s", data={"count": 1}))
+    found = store.session("s")
+    assert found is not None
+    assert (found.calls, found.ended) == (31, True)
+    for opened in (store, others):
+        opened.close()
     stranger.close()
 
 

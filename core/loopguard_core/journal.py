@@ -287,6 +287,10 @@ class Journal:
         verdict = self.guard.apply(event)
         if type(event) is Judged:
             event.verdict = verdict
+        else:
+            event.data.pop("verdict", None)
+            if verdict is not None:
+                event.data["verdict"] = verdict.to_json()
         return verdict
 
     def _refold(self) -> bool:

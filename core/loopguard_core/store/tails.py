@@ -163,9 +163,9 @@ class Own:
             self._known.add(call)
         elif call is not None and call not in tail.tiers:
             return 0  # whether it has ended already is not known here
-        tail.key += 1
-        tier, mark = tail.step(event.type, row, _unknown)
         try:
+            tail.key += 1
+            tier, mark = tail.step(event.type, row, _unknown)
             link.insert(
                 _AFTER[row.digest is not None, begins], tail.columns(event, row, tier, mark)
             )
@@ -174,6 +174,9 @@ class Own:
             if row.digest is None:  # else it is rather the payload that is new
                 self._trust = _DISTRUST
             return 0
+        except BaseException:
+            self._tail = None  # it has stepped to a row that is not there, and may yet be another's
+            raise
         return tail.key
 
     def allowed(self, link: Link, expect: int | None, event: Judged, texts: tuple[str, str]) -> int:
@@ -219,6 +222,9 @@ class Own:
         except sqlite3.IntegrityError:
             self._tail, self._trust = None, _DISTRUST
             return 0
+        except BaseException:
+            self._tail = None  # as above
+            raise
         return key
 
     def appended(self, link: Link, session: str) -> None:
