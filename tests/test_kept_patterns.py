@@ -68,12 +68,36 @@ def test_a_file_that_holds_no_pattern_is_made_again(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     whole = file.read_bytes()
-    for damaged in (content, kept_patterns._digest(content) + b"\n" + content, whole + content):
+    sealed = kept_patterns._digest(str(file), content) + b"\n" + content
+    for damaged in (content, sealed, whole + content):
         file.write_bytes(damaged)
         if damaged != whole:
             assert kept.find("a+", 0) is None
     kept.keep(re.compile("a+"), 0)
     assert kept.find("a+", 0) == re.compile("a+")
+
+
+def test_no_damage_goes_unnoticed(kept: KeptPatterns, tmp_path: Path) -> None:
+    """A secret that a damaged pattern does not find would be written."""
+    kept.keep(re.compile("sk-[a-z0-9]{8,}"), 0)
+    (file,) = files(tmp_path)
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        for broken in (damaged, whole[:place]):
+            file.write_bytes(broken)
+            assert kept.find("sk-[a-z0-9]{8,}", 0) is None, place
+
+
+def test_the_file_of_another_pattern_is_not_taken(kept: KeptPatterns, tmp_path: Path) -> None:
+    kept.keep(re.compile("a+"), 0)
+    (file,) = files(tmp_path)
+    kept.keep(re.compile("b+"), 0)
+    (other,) = set(files(tmp_path)) - {file}
+    other.write_bytes(file.read_bytes())
+    assert kept.find("a+", 0) == re.compile("a+")
+    assert kept.find("b+", 0) is None
 
 
 def test_nothing_is_raised_where_nothing_can_be_kept(tmp_path: Path) -> None:

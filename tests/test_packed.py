@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import loopguard_core
+from loopguard_core.packed import Packed
 from processes import environment
 
 PROBE = """
@@ -115,12 +116,12 @@ def test_a_changed_source_is_never_served_from_the_pack(installed: Installed) ->
 def test_a_damaged_pack_is_made_anew(installed: Installed, damage: str) -> None:
     installed.hook()
     whole = installed.pack.read_bytes()
-    index = int.from_bytes(whole[4:8], "little")
+    index = int.from_bytes(whole[12:16], "little")
     broken = {
         "empty": b"",
         "cut": whole[: len(whole) // 2],
         "other": b"\0\0\0\0" + whole[4:],
-        "place": whole[:4] + (len(whole) - 9).to_bytes(4, "little") + whole[8:],
+        "place": whole[:12] + (len(whole) - 9).to_bytes(4, "little") + whole[16:],
         "index": whole[:-40] + bytes(20) + whole[-20:],
         "code": whole[:16] + bytes(index - 16) + whole[index:],
         "zeros": bytes(len(whole)),
@@ -132,6 +133,23 @@ def test_a_damaged_pack_is_made_anew(installed: Installed, damage: str) -> None:
     assert installed.pack.read_bytes() == again != broken[damage], "nothing of it is damaged now"
     packed, all_of_them = map(int, installed.probe()[0].split())
     assert packed == all_of_them - 1
+
+
+def test_no_damage_goes_unnoticed(installed: Installed) -> None:
+    """One bit in compiled code may end a process that has a call to refuse, or change what it does."""
+    installed.hook()
+    launcher = str(installed.package / "hook_launcher.py")
+    whole = installed.pack.read_bytes()
+    assert Packed(launcher)._index
+    places = [*range(24), *range(24, len(whole), len(whole) // 150), *range(-24, 0)]
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        for broken in (damaged, whole[:place]):
+            installed.pack.write_bytes(broken)
+            assert not Packed(launcher)._index, place
+    installed.pack.write_bytes(whole)
+    assert Packed(launcher)._index
 
 
 def test_a_pack_of_another_version_is_not_used(installed: Installed) -> None:

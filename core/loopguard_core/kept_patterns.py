@@ -36,9 +36,10 @@ class KeptPatterns:
     def find(self, pattern: str, flags: int) -> re.Pattern[str] | None:
         """The compiled *pattern* where it is kept."""
         try:
-            with open(self._path(pattern, flags), "rb") as file:
+            path = self._path(pattern, flags)
+            with open(path, "rb") as file:
                 digest, _, code = file.read().partition(b"\n")
-            return _made(pattern, *load(code)) if digest == _digest(code) else None
+            return _made(pattern, *load(code)) if digest == _digest(path, code) else None
         except Exception:  # noqa: BLE001 - not there, or of another kind
             return None
 
@@ -55,21 +56,23 @@ class KeptPatterns:
         except Exception:  # noqa: BLE001 - another compiler than is known here: whatever it raises
             return
         content = dump(parts).encode()
-        keep_private(self._path(made.pattern, flags), _digest(content) + b"\n" + content)
+        path = self._path(made.pattern, flags)
+        keep_private(path, _digest(path, content) + b"\n" + content)
         try:
             clear(self._folder, _STALE)
         except OSError:
             pass
 
     def _path(self, pattern: str, flags: int) -> str:
-        about = f"{sys.hexversion}\0{sys.byteorder}\0{flags}\0{pattern}"
+        about = f"{sys.implementation.name}\0{sys.hexversion}\0{sys.byteorder}\0{flags}\0{pattern}"
         name = blake2b(about.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return os.path.join(self._folder, f"{name}.state")
 
 
-def _digest(content: bytes) -> bytes:
-    """What tells a whole file from a damaged one, which might find less than it should."""
-    return blake2b(content, digest_size=12).hexdigest().encode()
+def _digest(path: str, content: bytes) -> bytes:
+    """What tells a whole file from a damaged or another pattern's, which might find less than it should."""
+    named = os.path.basename(path).encode() + content
+    return blake2b(named, digest_size=12).hexdigest().encode()
 
 
 def _made(

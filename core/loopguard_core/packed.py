@@ -4,6 +4,9 @@ Python looks for each module in its folder, opens its ``.pyc`` and reads that th
 a hook process longer than running all of them. The pack has the same bytes, and they hold as long as those do:
 while the source has the time and the size that stand in the index, of the same version. What is not in it, or was changed, is
 imported as ever and in the pack for the next process. Where Python keeps no ``.pyc`` there is no pack.
+
+It is read at once and used only where its digest says that it is whole: one wrong bit in compiled code may end the
+process, or change what it does.
 """
 
 from __future__ import annotations
@@ -32,10 +35,10 @@ if TYPE_CHECKING:
     #: Time and size of the source, whether it is a package, where its code stands in the pack and how long that is.
     Entry = tuple[int, int, bool, int, int]
 
-#: Bytes before the code, in a ``.pyc`` and in the pack: there Python's own number, where the index at the end
-#: begins, and the digest of that.
+#: Bytes before the code, in a ``.pyc`` and in the pack: there Python's own number, the digest of all behind it, and
+#: where the index at the end begins.
 _HEAD = 16
-_MAGIC, _START, _DIGEST = slice(0, 4), slice(4, 8), slice(8, _HEAD)
+_MAGIC, _DIGEST, _START = slice(0, 4), slice(4, 12), slice(12, _HEAD)
 _PREFIX = __name__.rpartition(".")[0] + "."
 
 
@@ -45,19 +48,18 @@ class Packed:
     def __init__(self, launcher: str) -> None:
         self._root = os.path.dirname(os.path.dirname(os.path.abspath(launcher)))
         self._path = cache_from_source(launcher).removesuffix(".pyc") + ".pack"
-        self._file = -1
+        self._whole = memoryview(b"")
         self._index: dict[str, Entry] = {}
-        self._found: dict[str, Entry] = {}
         self._missed: list[str] = []
         try:
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            head = os.read(self._file, _HEAD)
-            start = int.from_bytes(head[_START], "little")
-            index = self._read(start, max(0, os.fstat(self._file).st_size - start))
-            if head[_MAGIC] == MAGIC_NUMBER and head[_DIGEST] == _digest(index):
-                self._index = loads(index)
-        except (OSError, OverflowError):
-            pass  # none yet, or a damaged one: it is made anew
+            with open(self._path, "rb", buffering=0) as file:
+                whole = file.read()
+        except OSError:
+            return  # none yet
+        if whole[_MAGIC] == MAGIC_NUMBER and whole[_DIGEST] == _digest(whole):
+            version, index = loads(whole[int.from_bytes(whole[_START], "little") :])
+            if version == __version__:
+                self._whole, self._index = memoryview(whole), index
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -71,29 +73,15 @@ class Packed:
         if entry is None or entry[:2] != _written(source):
             self._missed.append(name)
             return None
-        self._found[name] = entry
         spec = spec_from_file_location(
             name,
             source,
-            loader=_Loader(name, source, self),
+            loader=_Loader(name, source, self._code(entry)),
             submodule_search_locations=[os.path.dirname(source)] if package else None,
         )
         assert spec is not None
         spec.cached = self._path
         return spec
-
-    def code(self, name: str, source: str) -> CodeType:
-        """The code of a module that was found here, as it would be compiled from *source*.
-
-        Raises ``ValueError`` where it is damaged, and has it made anew.
-        """
-        try:
-            code: CodeType = loads(self._read(*self._found[name][-2:]))
-            _fix_co_filename(code, source)  # where the package was moved
-        except (ValueError, EOFError, TypeError):
-            self._missed.append(name)
-            raise ValueError(f"{name} is damaged in {self._path}") from None
-        return code
 
     def keep(self) -> None:
         """Let the next process find what this one had to import as ever. Best effort: nothing is raised."""
@@ -116,7 +104,7 @@ class Packed:
         for name, (time, size, package, start, length) in self._index.items():
             if name not in new:
                 index[name] = time, size, package, len(out), length
-                out += self._read(start, length)
+                out += self._code((time, size, package, start, length))
         for name in new:
             source = sys.modules[name].__file__
             if source is None:
@@ -130,18 +118,20 @@ class Packed:
                 package = hasattr(sys.modules[name], "__path__")
                 index[name] = time, size, package, len(out), len(compiled) - _HEAD
                 out += compiled[_HEAD:]
-        written = dumps(index)
-        out[_MAGIC], out[_DIGEST] = MAGIC_NUMBER, _digest(written)
         out[_START] = len(out).to_bytes(4, "little")
-        return bytes(out + written)
+        out += dumps((__version__, index))
+        out[_MAGIC], out[_DIGEST] = MAGIC_NUMBER, _digest(out)
+        return bytes(out)
 
-    def _read(self, start: int, size: int) -> bytes:
-        return os.pread(self._file, size, start)
+    def _code(self, entry: Entry) -> memoryview:
+        """The bytes from which the code of a module is made."""
+        start, length = entry[3:]
+        return self._whole[start : start + length]
 
 
-def _digest(index: bytes) -> bytes:
-    """What tells a whole index of this version from others."""
-    return source_hash(_HEAD, __version__.encode() + index)
+def _digest(pack: bytes | bytearray) -> bytes:
+    """What tells a whole pack from a damaged one."""
+    return source_hash(_HEAD, memoryview(pack)[_START.start :])
 
 
 def _remove(path: str) -> None:
@@ -161,15 +151,14 @@ def _written(source: str) -> tuple[int, int]:
 
 
 class _Loader(SourceFileLoader):
-    """Runs a module as ever, with its code from the *pack*."""
+    """Runs a module as ever, with its *code* from the pack."""
 
-    def __init__(self, name: str, source: str, pack: Packed) -> None:
+    def __init__(self, name: str, source: str, code: memoryview) -> None:
         super().__init__(name, source)
-        self._pack = pack
+        self._code = code
 
-    def get_code(self, fullname: str) -> CodeType | None:
-        """The code of the module, from where it stands whole."""
-        try:
-            return self._pack.code(fullname, self.path)
-        except ValueError:
-            return super().get_code(fullname)
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the module, as it would be compiled from its source."""
+        code: CodeType = loads(self._code)
+        _fix_co_filename(code, self.path)  # where the package was moved
+        return code
