@@ -83,6 +83,7 @@ def many() -> dict[str, Verdict]:
         lambda d: copy(d)["k7"].count,
         lambda d: deepcopy(d)["k7"].count,
         lambda d: (d == many(), d != many(), d == {}),
+        lambda d: d != many(),
         lambda d: [k for k, v in sorted(d.items(), reverse=True) if v.count % 2],
         lambda d: (d.__setitem__("k7", d["k8"]), d["k7"].count),
         lambda d: (d.__delitem__("k7"), "k7" in d, [*d][:9]),

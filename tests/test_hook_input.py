@@ -264,6 +264,58 @@ def test_of_half_an_object_the_whole_members_are_known(
     assert len(known) >= len(value) - 1 or len(half) < len(whole) - 1
 
 
+@pytest.mark.parametrize(
+    ("config", "refused"),
+    [
+        ('on_store_failure = "deny"\nmode = "asks"\n', True),
+        ("'on_store_failure'\t=\t'deny' # always\r\nmode = \n", True),
+        ('on_store_failure = "deny\n', True),
+        ('[policies\non_store_failure="deny"\n# \udcff', True),
+        ('on_store_failure = "allow" # not "deny"\nmode = "asks"\n', False),
+        ('# on_store_failure = "deny"\nmode = "asks"\n', False),
+        ('mode = "deny"\n', False),
+    ],
+)
+def test_a_wrong_file_that_says_so_refuses_what_cannot_be_judged(
+    tmp_path: Path, config: str, refused: bool
+) -> None:
+    host = OpenPipe(tmp_path)
+    (tmp_path / "loopguard.toml").write_bytes(config.encode("utf-8", "surrogateescape"))
+    said = host.say(host.call())
+    assert said.code == 0 and "loopguard.toml" in said.err and said.err.count("\n") == 1
+    assert ('"permissionDecision":"deny"' in said.out) is refused
+    assert ("refused" if refused else "unguarded") in said.err
+
+
+def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
+    whole = OpenPipe(tmp_path).call()
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    later = threading.Timer(0.05, os.write, (writing, whole[20:]))
+    os.write(writing, whole[:20])
+    later.start()
+    try:
+        assert HookInput(reading).read() == json.loads(whole)
+    finally:
+        later.join()
+        os.close(reading)
+        os.close(writing)
+
+
+def test_nothing_is_raised_where_nobody_listens(tmp_path: Path) -> None:
+    (tmp_path / "loopguard.toml").write_text(DENY)
+    shell = f'exec "{sys.executable}" -I -S "{LAUNCHER}" --agent claude-code <&- >&-'
+    done = subprocess.run(
+        ["sh", "-c", shell],
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(HOME=str(tmp_path)),
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr and done.stderr.count(b"\n") == 1
+
+
 class Broken(Adapter):
     """An adapter with a fault of its own."""
 

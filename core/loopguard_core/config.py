@@ -39,6 +39,7 @@ ENVIRONMENT = "LOOPGUARD_CONFIG"
 NAMES = ("loopguard.toml", "pyproject.toml")
 
 _FLAGS = ("readonly", "mutating", "bookkeeping", "poller")
+_QUOTES = b" \t\"'"
 _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
 
 
@@ -154,6 +155,20 @@ def fingerprint(cwd: str, environ: Mapping[str, str]) -> str:
     if not place:
         return "none"
     return blake2b(place.encode() + b"\0" + _bytes(place), digest_size=12).hexdigest()
+
+
+def denies(cwd: str, environ: Mapping[str, str]) -> bool:
+    """True where the file that holds in *cwd*, whatever is wrong in it, says ``on_store_failure = "deny"``."""
+    try:
+        place = find(cwd or here(), environ)
+        lines = _bytes(place).splitlines() if place else []
+    except ConfigError:
+        return False
+    for line in lines:
+        key, _, value = line.partition(b"=")
+        if key.strip(_QUOTES) == b"on_store_failure":
+            return value.partition(b"#")[0].strip(_QUOTES) == b"deny"
+    return False
 
 
 def load_or_default(cwd: str, say: Callable[[str], None]) -> Config:

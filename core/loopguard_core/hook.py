@@ -17,7 +17,7 @@ import time
 
 from loopguard_core import patterns, pinning
 from loopguard_core.agents import host
-from loopguard_core.config import ConfigError
+from loopguard_core.config import ConfigError, denies
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
@@ -130,7 +130,11 @@ class Hook:
             return pin, True
         folder = self.adapter.folder(heard, environ)
         folder = folder if os.path.isdir(folder) else ""
-        return pinning.new(heard.session, folder, environ, self.store), False
+        try:
+            return pinning.new(heard.session, folder, environ, self.store), False
+        except ConfigError:
+            self.closed = denies(folder, environ)
+            raise
 
     def _opened(self, doors: Doors) -> Store | None:
         """The store; None for a server that is away, without which the session goes on."""
@@ -325,7 +329,7 @@ def main(argv: list[str] | None = None, *, leaving: Callable[[], object] = bool)
         _alarm(hook.limit - hook.margin / 2)
         answer = hook.run()
         _alarm(0)
-        if answer is not None:
+        if answer is not None and sys.stdout is not None:
             sys.stdout.write(dump(answer) + "\n")
             sys.stdout.flush()
     except OutOfTime:

@@ -73,7 +73,13 @@ class HookInput:
             return {}
 
     def _next(self) -> bytes:
-        return os.read(self._descriptor, _PIECE)
+        while True:
+            try:
+                return os.read(self._descriptor, _PIECE)
+            except BlockingIOError:  # the agent made its pipe so
+                from select import select  # of few agents
+
+                select([self._descriptor], (), ())
 
 
 class _Outline:

@@ -58,6 +58,9 @@ class Later(dict):  # type: ignore[type-arg]
     def __eq__(self, other: object) -> bool:
         return dict(self) == other
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = None
 
     def __reduce__(self) -> tuple[Any, ...]:
