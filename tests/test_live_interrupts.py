@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import threading
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
+from interrupting import Interrupt
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.live import LiveSession
@@ -20,34 +19,6 @@ from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from sessions import call, loop, session, store_in
-
-
-class Interrupt:
-    """Raises ``KeyboardInterrupt`` as the *nth* function of ours is entered, as a signal's handler does.
-
-    *within* a file: at its *nth* line.
-    """
-
-    def __init__(self, nth: int, within: str = "") -> None:
-        self.left = nth
-        self.within = within
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> Interrupt | None:
-        if (self.within or "loopguard_core") in frame.f_code.co_filename:
-            self.left -= 1
-            if not self.left:
-                sys.settrace(None)
-                frame.f_trace = None
-                raise KeyboardInterrupt
-        return self if self.within else None
-
-    def __enter__(self) -> Interrupt:
-        self._before = sys.gettrace()
-        sys.settrace(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
 
 
 def check(live: LiveSession, store: Store, calls: int) -> None:

@@ -15,6 +15,7 @@ import time
 
 from loopguard_core.away import Away, BeingSent, send
 from loopguard_core.events import Event, Judged
+from loopguard_core.foreign import told
 from loopguard_core.rebuilding import rebuild
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
@@ -161,11 +162,16 @@ class Journal:
         self.word = rebuild(guard, store, self.session, time.time()) or self.word
         return guard
 
-    def undo(self) -> None:
-        """An interrupt left a step half done: let go of it, and fold anew what the log has."""
-        if self.store is not None:
-            self.store.recover()
-        self._refold()
+    def undo(self) -> bool:
+        """An interrupt left a step half done: let go of it, and fold anew what the log has. False where that fails."""
+        try:
+            if self.store is not None:
+                self.store.recover()
+            self._refold()
+        except Exception as error:  # noqa: BLE001 - the agent gets its own interrupt
+            self.say(f"internal error after an interrupt: {told(error)}")
+            return False
+        return True
 
     def insist(self) -> None:
         """Try a store that failed once more with the next event, however short ago that was."""

@@ -304,6 +304,11 @@ class LiveSession:
                     verdict = journal.finish(Judged("call_end", self.session, time.time(), end))
                 except Taken:
                     return ""
+                except Exception:
+                    raise
+                except BaseException:
+                    self._undone()
+                    raise
             decision.verdict = verdict
             latch = journal.guard.latch
             if latch is not None and verdict is not None and latch.verdict is verdict:
@@ -385,14 +390,20 @@ class LiveSession:
             data["traits"] = annotations
         start = Judged("call_start", self.session, time.time(), data, payload.text, named)
         try:
-            ruling = journal.start(start)
-        except Taken:
-            journal.catch_up()
-            ruling = self._again(call, start)
-        decision = Decision(call, tool, payload, ruling, ids, annotations)
-        if ruling.action == "run":
-            return decision, None
-        return decision, self._stopped().stop(decision, start, limit)
+            try:
+                ruling = journal.start(start)
+            except Taken:
+                journal.catch_up()
+                ruling = self._again(call, start)
+            decision = Decision(call, tool, payload, ruling, ids, annotations)
+            if ruling.action == "run":
+                return decision, None
+            return decision, self._stopped().stop(decision, start, limit)
+        except Exception:
+            raise
+        except BaseException:
+            self._undone()  # before another thread judges by what is half done
+            raise
 
     def _again(self, call: str, start: Event) -> Ruling:
         """The ruling on a call that started before: it is judged once, unless a human stopped it since."""
@@ -407,12 +418,15 @@ class LiveSession:
     def _record(self, type: str, data: dict[str, Any]) -> None:
         try:
             with self._lock:
-                self._journal.add(self._journal.event(type, data))
+                try:
+                    self._journal.add(self._journal.event(type, data))
+                except Exception:
+                    raise
+                except BaseException:
+                    self._undone()
+                    raise
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._missed(f"internal error while {text_of(type)} was recorded: {told(error)}")
-        except BaseException:
-            self._undone()
-            raise
 
     def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
         tool = text_of(tool)
@@ -447,13 +461,8 @@ class LiveSession:
         """
         if self._brief:
             return False
-        try:
-            with self._lock:
-                self._journal.undo()
-        except Exception as error:  # noqa: BLE001 - the agent gets its own interrupt
-            self._say(f"internal error after an interrupt: {told(error)}")
-            return False
-        return True
+        with self._lock:
+            return self._journal.undo()
 
 
 def _is_a_time(duration: object) -> bool:

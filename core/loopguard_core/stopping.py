@@ -99,6 +99,15 @@ class Stops:
 
     def settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         """Turn an answer into what happens, and say in the log that the agent took it."""
+        try:
+            self._settle(decision, ticket, answer)
+        except Exception:
+            raise
+        except BaseException:
+            self._journal.undo()  # before another thread judges by what is half done
+            raise
+
+    def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         resolution, ruling = answer.resolution, decision.ruling
         if resolution in _RUNS:
             if resolution == "modified" and not self._modify(decision, ticket, answer):

@@ -160,11 +160,17 @@ class Waiting:
     def _waited(self, ticket: Ticket, cancelled: Callable[[], bool]) -> Answer:
         while True:
             with self._turn:
-                answer = self._look(ticket)
-                if answer is None and cancelled():
-                    answer = self.resolve(ticket, "cancelled")
-                if answer is None and self._over(ticket):
-                    answer = self.resolve(ticket, "expired")
+                try:
+                    answer = self._look(ticket)
+                    if answer is None and cancelled():
+                        answer = self.resolve(ticket, "cancelled")
+                    if answer is None and self._over(ticket):
+                        answer = self.resolve(ticket, "expired")
+                except Exception:
+                    raise
+                except BaseException:
+                    self._journal.undo()  # before another thread judges by what is half done
+                    raise
             if answer is not None:
                 return answer
             left = _LOOK
