@@ -172,6 +172,34 @@ def test_a_package_that_was_moved_takes_its_pack_along(installed: Installed) -> 
     assert installed.hook(call="2") == ""
 
 
+@pytest.mark.parametrize("content", ["", "def", None])
+def test_half_an_installation_is_said_in_one_line(
+    installed: Installed, content: str | None
+) -> None:
+    installed.hook()
+    source = installed.package / "agents" / "host.py"
+    whole = source.read_text()
+    source.unlink()
+    if content is not None:
+        source.write_text(content)
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        installed.hook(call="2")
+    assert failed.value.returncode == 1, "2 would be a denial"
+    said = failed.value.stderr.decode()
+    assert said.startswith("loopguard: the hook cannot run: ") and said.count("\n") == 1
+    source.write_text(whole)
+    assert installed.hook(call="3") == ""
+
+
+def test_where_python_imports_in_another_way_the_hook_starts_without_a_pack(
+    installed: Installed,
+) -> None:
+    source = installed.package / "packed.py"
+    source.write_text(source.read_text().replace("_fix_co_filename, ", "_other, ", 1))
+    assert installed.hook() == ""
+    assert not installed.pack.exists()
+
+
 def test_where_python_keeps_nothing_there_is_no_pack(installed: Installed) -> None:
     assert installed.hook("-B") == ""
     assert not installed.pack.exists()

@@ -11,11 +11,21 @@ import sys
 gc.disable()  # nothing that a process of 30 ms leaves behind is worth looking for
 sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0] or "/")
 
-from loopguard_core.packed import Packed  # noqa: E402 - both come first
+pack = None
+try:
+    from loopguard_core.packed import Packed
 
-pack = Packed(__file__)
-sys.meta_path.insert(0, pack)
+    pack = Packed(__file__)
+    sys.meta_path.insert(0, pack)
+except ImportError:  # a Python that imports in another way: all is found as ever
+    pass
 
-from loopguard_core.hook import main  # noqa: E402 - so that it is found in the pack
+try:
+    from loopguard_core.hook import main  # now, so that it is found in the pack
 
-main(leaving=pack.keep)
+    main(leaving=pack.keep if pack else bool)
+except Exception as error:  # noqa: BLE001 - half of an installation raises anything
+    sys.stderr.write(
+        f"loopguard: the hook cannot run: {error!r}; install loopguard-console again\n"
+    )
+    sys.exit(1)
