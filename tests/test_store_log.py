@@ -197,6 +197,24 @@ def test_an_agent_goes_on_says_it_once_and_counts_what_is_lost(
     sound(place)
 
 
+@pytest.mark.parametrize("harm", [*CUTS, *TAKES])
+def test_who_has_the_store_open_by_another_name_lets_go_of_such_a_log_too(
+    place: Path, harm: Callable[[Path], None], tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    store, idle = filled(place), open_store(str(tmp_path / "link" / place.name))
+    note(idle, "another")
+    harm(place)
+    told(store)
+    time.sleep(0.06)
+    with pytest.raises(Replaced, match="the log of the event store"):
+        note(idle, "another")
+    note(idle, "another")
+    for open_ in (store, idle):
+        open_.close()
+    sound(place)
+
+
 @pytest.mark.parametrize("harm", [cut_to_nothing, take_both])
 def test_an_idle_connection_does_not_keep_its_process_in_a_log_that_is_gone(
     place: Path, harm: Callable[[Path], None]

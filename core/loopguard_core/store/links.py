@@ -24,9 +24,10 @@ def add(link: Link) -> None:
 
 
 def beside(link: Link) -> list[Link]:
-    """The other links to the same file."""
+    """The other links to the same file, by whichever of its names."""
     found = [other for r in tuple(_links) if (other := r()) is not None]
-    return [other for other in found if other is not link and other.path == link.path]
+    place = os.path.realpath(link.path)
+    return [o for o in found if o is not link and os.path.realpath(o.path) == place]
 
 
 def _unheld() -> list[Link]:
