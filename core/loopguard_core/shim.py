@@ -133,19 +133,42 @@ class LoopGuard:
 
     # -- explicit calls --------------------------------------------------------------------------
 
-    def before_call(self, tool: str, args: object = None, **more: Any) -> Decision:
+    def before_call(
+        self,
+        tool: str,
+        args: object = None,
+        *,
+        call: str = "",
+        message: str = "",
+        agent: str = "",
+        annotations: Mapping[str, Any] | None = None,
+        wait_limit: float | None = None,
+    ) -> Decision:
         """Judge a call, and wait for a human where one is asked. See ``Decision``.
 
-        *more*: ``call`` (its id; an id seen before is not counted again), ``message``, ``agent``,
-        ``annotations``, ``wait_limit``. Never raises.
+        *call* is its id; one seen before is not counted again. *message* groups the calls of one assistant
+        message, *agent* names the subagent that makes them. *annotations* are MCP's. *wait_limit*: seconds after which
+        the host itself would give up, less a margin. Never raises.
         """
-        decision = self.live.before(tool, args, **more)
+        decision = self.live.before(tool, args, call, message, agent, annotations, wait_limit)
         self._window.append(decision.ruling.verdict.signature)
         return decision
 
-    async def before_call_async(self, tool: str, args: object = None, **more: Any) -> Decision:
+    async def before_call_async(
+        self,
+        tool: str,
+        args: object = None,
+        *,
+        call: str = "",
+        message: str = "",
+        agent: str = "",
+        annotations: Mapping[str, Any] | None = None,
+        wait_limit: float | None = None,
+    ) -> Decision:
         """As ``before_call``, without blocking the event loop."""
-        decision = await self.live.before_async(tool, args, **more)
+        decision = await self.live.before_async(
+            tool, args, call, message, agent, annotations, wait_limit
+        )
         self._window.append(decision.ruling.verdict.signature)
         return decision
 
@@ -163,7 +186,7 @@ class LoopGuard:
         """
         if not decision.run:
             return decision.message
-        advice = self.live.after(decision, result, outcome=outcome, duration=duration)
+        advice = self.live.after(decision, result, outcome, duration)
         return self._advised(decision, result, advice) if advice else result
 
     def _advised(self, decision: Decision, result: Any, advice: str) -> Any:
