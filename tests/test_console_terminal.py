@@ -61,3 +61,22 @@ def test_the_console_goes_into_the_background_and_comes_back(tmp_path: Path) -> 
         screen.until(lambda _: screen.raw.count(b"ready> ") == 3, "see the shell")
         screen.press("exit\n")
         assert screen.wait() == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads cannot be counted here")
+def test_a_console_that_was_stopped_from_outside_reads_its_keys_once_and_can_be_left(
+    tmp_path: Path,
+) -> None:
+    env = environment(XDG_STATE_HOME=str(tmp_path))
+    with Terminal([*CONSOLE, "open", str(SAMPLE)], env) as screen:
+        screen.see("REPLAY", "call 1/15")
+        threads = Path(f"/proc/{screen.pid}/task")
+        before = len(list(threads.iterdir()))
+        for _ in range(5):
+            os.kill(screen.pid, signal.SIGSTOP)
+            os.kill(screen.pid, signal.SIGCONT)
+        screen.press("e")
+        screen.see("WHY IT WARNED", "call 6/15")
+        assert len(list(threads.iterdir())) < before + 3
+        screen.press("q")
+        assert screen.wait() == 0

@@ -41,7 +41,7 @@ from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
-from loopguard_console.terminal import on_ending
+from loopguard_console.terminal import obey_signals
 from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.typed import KeysInTurn, Typed
 from loopguard_console.view import View
@@ -148,7 +148,7 @@ class ConsoleApp(Punctual, App[None]):
         )
         self.push_screen(MainScreen())
         if not (self.is_headless or self.is_web):
-            on_ending(lambda code: self.exit(return_code=code))
+            obey_signals(lambda code: self.exit(return_code=code), self.refresh)
         if self._feed is not None:
             self._feed.start()
         if self._rest is not None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 from loopguard_console.errors import Refused
 
@@ -39,11 +40,41 @@ def keys_from_terminal() -> None:
     os.close(terminal)
 
 
-def on_ending(then: Callable[[int], None]) -> None:
-    """Call *then* with the exit code when a signal asks the program to end, inside the running loop.
+def obey_signals(end: Callable[[int], None], draw: Callable[[], object]) -> None:
+    """Call *end* with the exit code when a signal asks the program to end, and *draw* when it goes on, inside
+    the running loop.
 
     Unasked, a signal would leave the terminal as the console uses it: no echo, no cursor, mouse on.
     """
     loop = asyncio.get_running_loop()
     for number in ENDING:
-        loop.add_signal_handler(number, then, 128 + number)
+        loop.add_signal_handler(number, end, 128 + number)
+    _on_continuing(loop, draw)
+
+
+def _on_continuing(loop: asyncio.AbstractEventLoop, draw: Callable[[], object]) -> None:
+    """Draw anew when the program goes on that somebody stopped from outside.
+
+    Textual takes every continuation for one after ``^Z``, and would begin to read keys a second time: beside
+    those that it reads already, of whom one would never end.
+    """
+    suspend, resume = (signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT))
+    if not (callable(suspend) and callable(resume)):
+        return  # another driver, which does neither
+    left = False
+
+    def stops(number: int, frame: FrameType | None) -> None:
+        nonlocal left
+        left = True
+        suspend(number, frame)
+
+    def goes_on(number: int, frame: FrameType | None) -> None:
+        nonlocal left
+        if left:
+            left = False
+            resume(number, frame)
+        else:
+            loop.call_soon_threadsafe(draw)
+
+    signal.signal(signal.SIGTSTP, stops)
+    signal.signal(signal.SIGCONT, goes_on)
