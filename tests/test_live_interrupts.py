@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from interrupting import Interrupt
+from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.live import LiveSession
@@ -159,6 +160,29 @@ def test_an_end_of_the_session_settles_every_call_that_was_never_ended(tmp_path:
     assert [outcome for _, outcome in settled(store)] == ["pending", "ok", "pending"]
     assert live.after(opened[0], "too late") == ""  # the log says it never ended
     assert len(settled(store)) == 3
+
+
+def test_no_call_of_another_thread_comes_between_the_last_end_and_the_session_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(tmp_path / "events.db")
+    live = LiveSession(Config({"store": place}), "s", say=lambda line: None)
+    late = threading.Thread(target=live.before, args=("read", {"n": 1}), daemon=True)
+    leave = live._leave
+
+    def and_another_comes() -> None:
+        leave()
+        late.start()
+        late.join(0.2)  # it is either done or waits for its turn
+
+    monkeypatch.setattr(live, "_leave", and_another_comes)
+    live.before("read", {"n": 0})
+    live.end()
+    late.join(20)
+    assert not late.is_alive()
+    store = open_store(place)
+    assert [outcome for _, outcome in settled(store)] == ["pending"]
+    store.close()
 
 
 def test_a_log_that_ends_with_an_open_call_shows_none_that_runs() -> None:

@@ -327,14 +327,17 @@ class LiveSession:
             return
         self._ended = True
         self._journal.insist()
-        self._leave()
-        self._record("session_end", {"reason": reason})
+        with self._lock:  # no call of another thread comes in between, or after
+            self._leave()
+            self._record("session_end", {"reason": reason})
+            if self._owns_store and self._traveller is None:
+                self._journal.close()
         if self._journal.checkpoint is not None:
             self._journal.checkpoint.remove()
         if self._traveller is not None:
             self._traveller.leave()
-        if self._owns_store:
-            self._journal.close()
+            if self._owns_store:
+                self._journal.close()
 
     def _leave(self) -> None:
         """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends."""
