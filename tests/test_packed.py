@@ -200,6 +200,20 @@ def test_where_python_imports_in_another_way_the_hook_starts_without_a_pack(
     assert not installed.pack.exists()
 
 
+def test_where_python_knows_sources_by_their_digests_no_hook_writes_anything(
+    installed: Installed,
+) -> None:
+    """As where an image was built with ``SOURCE_DATE_EPOCH``, which gives all files one time."""
+    compiling = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash"]
+    subprocess.run([sys.executable, *compiling, str(installed.package)], check=True, timeout=60)
+    folder = installed.pack.parent
+    assert installed.hook() == ""
+    before = folder.stat().st_mtime_ns, sorted(folder.iterdir())
+    assert installed.hook(call="2") == ""
+    assert (folder.stat().st_mtime_ns, sorted(folder.iterdir())) == before
+    assert not list(folder.glob("*.pack*"))
+
+
 def test_where_python_keeps_nothing_there_is_no_pack(installed: Installed) -> None:
     assert installed.hook("-B") == ""
     assert not installed.pack.exists()

@@ -3,7 +3,8 @@
 Python looks for each module in its folder, opens its ``.pyc`` and reads that through several objects, which takes
 a hook process longer than running all of them. The pack has the same bytes, and they hold as long as those do:
 while the source has the time and the size that stand in the index, of the same version. What is not in it, or was changed, is
-imported as ever and in the pack for the next process. Where Python keeps no ``.pyc`` there is no pack.
+imported as ever and in the pack for the next process. Where Python keeps no ``.pyc``, or knows it by the source's digest,
+there is no pack.
 
 It is read at once and used only where its digest says that it is whole: one wrong bit in compiled code may end the
 process, or change what it does.
@@ -91,14 +92,15 @@ class Packed:
         made = f"{self._path}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         try:
+            whole = self._with(new)
             with open(os.open(made, flags, 0o644), "wb") as file:
-                file.write(self._with(new))
+                file.write(whole)
             os.replace(made, self._path)
         except Exception:  # noqa: BLE001 - as where Python keeps nothing either
             _remove(made)
 
     def _with(self, new: Sequence[str]) -> bytes:
-        """The pack with the *new* modules in it. Raises ``OSError``."""
+        """The pack with the *new* modules in it. Raises ``OSError``, or ``ValueError`` for one that cannot be in it."""
         index: dict[str, Entry] = {}
         out = bytearray(_HEAD)
         for name, (time, size, package, start, length) in self._index.items():
@@ -114,10 +116,11 @@ class Packed:
             flags, time, size = (
                 int.from_bytes(compiled[at : at + 4], "little") for at in (4, 8, 12)
             )
-            if compiled[_MAGIC] == MAGIC_NUMBER and not flags:  # valid by time and size
-                package = hasattr(sys.modules[name], "__path__")
-                index[name] = time, size, package, len(out), len(compiled) - _HEAD
-                out += compiled[_HEAD:]
+            if compiled[_MAGIC] != MAGIC_NUMBER or flags:
+                raise ValueError(f"{source} is not known by its time and size")
+            package = hasattr(sys.modules[name], "__path__")
+            index[name] = time, size, package, len(out), len(compiled) - _HEAD
+            out += compiled[_HEAD:]
         out[_START] = len(out).to_bytes(4, "little")
         out += dumps((__version__, index))
         out[_MAGIC], out[_DIGEST] = MAGIC_NUMBER, _digest(out)
