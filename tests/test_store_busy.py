@@ -14,7 +14,7 @@ import pytest
 
 from loopguard_core.events import Event, Judged
 from loopguard_core.store import log
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.door import open_store
 from loopguard_core.store.queueing import Line
 from loopguard_core.verdict import Tier, Verdict
@@ -86,6 +86,25 @@ def test_what_could_not_be_written_is_not_counted_where_another_wrote_in_its_pla
     for opened in (store, others):
         opened.close()
     stranger.close()
+
+
+def test_what_was_taken_back_is_not_counted_where_another_wrote_in_its_place(place: Path) -> None:
+    def calls(*names: str) -> list[Event]:
+        return [Event("call_start", "s", data={"call": n, "tool": "search"}) for n in names]
+
+    store, others = open_store(str(place)), open_store(str(place))
+    for start in calls(*"abcdefgh"):
+        store.append(start)
+    with pytest.raises(Taken):
+        store.extend(calls("x", "y", "a"), expect=store.last("s"))
+    others.append(Event("note", "s"))
+    others.append(Event("note", "s"))
+    store.append(Event("gap", "s", data={"count": 1}))
+    found = store.session("s")
+    assert found is not None
+    assert found.calls == 8
+    for opened in (store, others):
+        opened.close()
 
 
 def test_a_head_of_the_line_that_sleeps_keeps_nobody_waiting(place: Path) -> None:

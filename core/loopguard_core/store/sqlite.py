@@ -117,15 +117,19 @@ class SqliteStore(Store):
             except sqlite3.IntegrityError:
                 pass  # one of them is there already: one by one, then
         appended = 0
-        with link.transaction():
-            for event in events:
-                try:
-                    self.append(event, expect=None if expect is None else expect + appended)
-                except Taken:
-                    if expect is not None:
-                        raise
-                    continue
-                appended += 1
+        try:
+            with link.transaction():
+                for event in events:
+                    try:
+                        self.append(event, expect=None if expect is None else expect + appended)
+                    except Taken:
+                        if expect is not None:
+                            raise
+                        continue
+                    appended += 1
+        except BaseException:
+            self._own = None  # it has gone on from rows that were taken back
+            raise
         return appended
 
     def _pack_all(self, events: Sequence[Event]) -> list[tuple[Event, rows.Row]]:
