@@ -185,10 +185,10 @@ class LiveSession:
         if type(call) is not str:
             call = text_of(call)
         named = not call
-        if named:
-            call = self._names()
         try:
             with self._lock:
+                if named:
+                    call = self._names()
                 decision, ticket = self._judge(
                     tool, args, call, named, message, agent, annotations, wait_limit
                 )
@@ -224,10 +224,10 @@ class LiveSession:
         if type(call) is not str:
             call = text_of(call)
         named = not call
-        if named:
-            call = self._names()
         try:
             with self._lock:
+                if named:
+                    call = self._names()
                 decision, ticket = self._judge(
                     tool, args, call, named, message, agent, annotations, wait_limit
                 )
