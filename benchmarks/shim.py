@@ -47,13 +47,15 @@ def percentile(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def timed(act: Callable[[int], object], times: int, pace: float) -> list[float]:
+def timed(act: Callable[[dict[str, str], str], object], times: int, pace: float) -> list[float]:
+    """Seconds of each *act* upon arguments and a result, which their agent has made before."""
     taken = []
     for n in range(times):
         if pace:
             time.sleep(pace)
+        args, result = payload(n)
         begin = time.perf_counter()
-        act(n)
+        act(args, result)
         taken.append(time.perf_counter() - begin)
     return taken
 
@@ -72,7 +74,7 @@ def bare(folder: Path, sizes: tuple[int, int], times: int, pace: float) -> list[
     one, two = ("x" * size for size in sizes)
     sql = "INSERT INTO event (ts, data) VALUES (?, ?)"
 
-    def act(n: int) -> None:
+    def act(args: dict[str, str], result: str) -> None:
         db.execute(sql, (time.time(), one))
         db.execute(sql, (time.time(), two))
 
@@ -85,8 +87,7 @@ def guarded(folder: Path, policy: str, times: int, pace: float) -> list[float]:
     place = str(folder / "events.db")
     with LoopGuard("bench", policy=policy, store=open_store(place), say=lambda line: None) as guard:
 
-        def act(n: int) -> None:
-            args, result = payload(n)
+        def act(args: dict[str, str], result: str) -> None:
             guard.after_call(guard.before_call("search", args), result)
 
         return timed(act, times, pace)
