@@ -14,6 +14,7 @@ from console_scene import Nobody, batch, empty_desk, research
 from driving import drive
 from loopguard_console.app import ConsoleApp
 from loopguard_console.deciding import Decider
+from loopguard_console.desk import Desk
 from loopguard_console.widgets.sessions import SessionList
 from loopguard_core import escape
 from loopguard_core.events import Event
@@ -126,12 +127,18 @@ def test_the_console_says_so_when_one_is_halted_again(store: Store) -> None:
     assert halts(store) == halts(store, "s/child") == 1
 
 
-def test_the_list_the_chain_and_the_first_line_of_the_console_say_halted() -> None:
+def halted(scope: str) -> tuple[Desk, str]:
+    """A desk with a session that a human halted, and the session's name."""
     one, _ = research()
     desk = empty_desk()
     told = batch(one)
-    told.sessions[0].halted, told.sessions[0].halted_by = "turn", "ada@desk"
+    told.sessions[0].halted, told.sessions[0].halted_by = scope, "ada@desk"
     desk.take(told)
+    return desk, one.session
+
+
+def test_the_list_the_chain_and_the_first_line_of_the_console_say_halted() -> None:
+    desk, name = halted("turn")
     shown: list[str] = []
 
     async def look(app: ConsoleApp, _: object) -> None:
@@ -144,15 +151,11 @@ def test_the_list_the_chain_and_the_first_line_of_the_console_say_halted() -> No
     assert "· halted" in shown[1]
     assert "1 halted" in shown[2]
     desk.arrange(filter="halted")
-    assert [s.session for _, s in desk.tree()] == [one.session]
+    assert [s.session for _, s in desk.tree()] == [name]
 
 
 def test_who_would_halt_it_again_is_told_before_they_do() -> None:
-    one, _ = research()
-    desk = empty_desk()
-    told = batch(one)
-    told.sessions[0].halted, told.sessions[0].halted_by = "session", "ada@desk"
-    desk.take(told)
+    desk, _ = halted("session")
     shown: list[str] = []
 
     async def look(app: ConsoleApp, pilot: Pilot[None]) -> None:

@@ -331,9 +331,11 @@ def halt(
     if scope not in ("turn", "session"):
         raise DecisionError(f"scope is turn or session, not {scope!r}")
     session, _ = _target(store, request, session, "session", "", seen)
-    meant = [session, *(_children(store, session) if children else ())]
-    already = [known for name in meant if (known := _held(store, name, scope)) is not None]
+    own = store.session(session)
+    below = _children(store, session) if children else []
+    already = [known for known in (own, *below) if known and _held(store, known, scope)]
     held = {known.session for known in already}
+    meant = [session, *(known.session for known in below)]
     stopped = [name for name in meant if name not in held]
     settled: list[str] = []
     for name in stopped:
@@ -352,7 +354,7 @@ def resume(
     session, _ = _target(store, "", session, "session", "", "")
     freed = [session]
     if children:
-        freed += [name for name in _children(store, session) if _stands_halted(store, name)]
+        freed += [known.session for known in _children(store, session) if known.halted]
     settled: list[str] = []
     for name in freed:
         seq = write(store, name, "resume", {}, by, note)
@@ -428,33 +430,24 @@ def _below(what: str, value: float | None, ceiling: float) -> float:
     return value
 
 
-def _children(store: Store, session: str) -> list[str]:
+def _children(store: Store, session: str) -> list[Session]:
     """Sessions below *session*, nearest first."""
-    parents = [(s.session, s.parent) for s in store.sessions() if s.parent]
+    known = {s.session: s for s in store.sessions() if s.parent}
     found: list[str] = []
     level = {session}
     while level:
-        level = {name for name, parent in parents if parent in level and name not in found}
+        level = {name for name, s in known.items() if s.parent in level and name not in found}
         level.discard(session)
         found += sorted(level)
-    return found
+    return [known[name] for name in found]
 
 
-def _stands_halted(store: Store, session: str) -> bool:
-    known = store.session(session)
-    return known is not None and bool(known.halted)
-
-
-def _held(store: Store, session: str, scope: str) -> Session | None:
-    """*session* where a halt of *scope* would change nothing in it: it stands, and nothing is younger."""
-    known = store.session(session)
-    if known is None or known.waiting or known.halted not in (scope, "session"):
-        return None
-    standing = store.standing(session, store.last(session))
-    younger = [
-        e for e in standing if e.seq > known.halted_seq and e.type in ("grant", "breakpoint")
-    ]
-    return None if younger else known
+def _held(store: Store, known: Session, scope: str) -> bool:
+    """True where a halt of *scope* would change nothing in a session: one stands, and nothing is younger."""
+    if known.waiting or known.halted not in (scope, "session"):
+        return False
+    standing = store.standing(known.session, store.last(known.session))
+    return not any(e.seq > known.halted_seq and e.type in ("grant", "breakpoint") for e in standing)
 
 
 # -- requests that an instruction settles --------------------------------------------------------

@@ -60,7 +60,7 @@ class SqliteStore(Store):
     def append(self, event: Event, *, expect: int | None = None) -> int:
         if not event.session:
             raise ValueError("an event needs a session to be appended")
-        row = texts = None
+        row = None
         if type(event) is Judged and not self._has_secret_tool:
             texts = rows.usual(event, self._redactor, self._limit)
             if texts is not None:
