@@ -138,7 +138,9 @@ def test_a_halt_reaches_children_or_a_child_alone(store: Store) -> None:
     assert halted.covered == [asked]
     assert escape.resume(store, "s").sessions == ["s", "child", "grandchild"]
     assert escape.halt(store, session="child", children=False).sessions == ["child"]
-    assert escape.resume(store, "s").sessions == ["s", "child"], "what is not halted is left alone"
+    done = escape.resume(store, "s")
+    assert done.sessions == ["child"], "what is not halted is left alone"
+    assert [known.session for known in done.already] == ["s"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopguard_console.keynames import USUAL
-from loopguard_console.render import already_halted
+from loopguard_console.render import already_so
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import ConfigError
@@ -77,7 +77,7 @@ class Decider:
         """Stop the turn or the session."""
         done = escape.halt(self._store, session=session, scope=scope, children=children, note=note)
         if done.already and not done.sessions:
-            return f"{already_halted(done.already[0])}: nothing was changed; {self.names.of('resume')} resumes"
+            return f"{already_so(done.already[0])}; {self.names.of('resume')} resumes"
         more = len(done.sessions) - 1
         limit = limit_of(self._store, session)
         said = f"halted the {scope}" + (f" and {more} below" if more else "")
@@ -87,6 +87,8 @@ class Decider:
     def resume(self, session: str, note: str = "") -> str:
         """Lift a halt."""
         done = escape.resume(self._store, session, note=note)
+        if done.already and not done.sessions:
+            return already_so(done.already[0])
         return f"resumed{_covered(done)}"
 
     def revoke(self, session: str, grant: str) -> str:

@@ -224,9 +224,10 @@ def halted_words(session: Session) -> str:
     return f"the {session.halted} is halted{by}{at}"
 
 
-def already_halted(session: Session) -> str:
-    """The same, to who would halt it again."""
-    return halted_words(session).replace(" is halted", " is already halted", 1)
+def already_so(session: Session) -> str:
+    """The same, to who would halt it again, or would lift what is not there."""
+    halted = halted_words(session).replace(" is halted", " is already halted", 1)
+    return f"{halted or 'not halted'}; nothing was changed"
 
 
 def signature_label(tool: str, args: object, width: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from loopguard_core import standing
 from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.controls import Grant
 from loopguard_core.inbox import (
@@ -332,8 +333,8 @@ def halt(
         raise DecisionError(f"scope is turn or session, not {scope!r}")
     session, _ = _target(store, request, session, "session", "", seen)
     own = store.session(session)
-    below = _children(store, session) if children else []
-    already = [known for known in (own, *below) if known and _held(store, known, scope)]
+    below = standing.below(store, session) if children else []
+    already = [known for known in (own, *below) if known and standing.halted(store, known, scope)]
     held = {known.session for known in already}
     meant = [session, *(known.session for known in below)]
     stopped = [name for name in meant if name not in held]
@@ -350,16 +351,21 @@ def halt(
 def resume(
     store: Store, session: str, *, children: bool = True, by: str = "", note: str = ""
 ) -> Decided:
-    """Let a halted session go on, with those of its children that a human halted."""
+    """Let a halted session go on, with those of its children that a human halted.
+
+    What nobody stopped is left as it is.
+    """
     session, _ = _target(store, "", session, "session", "", "")
-    freed = [session]
+    own = store.session(session)
+    already = [own] if own is not None and not standing.stopped(store, own) else []
+    freed = [] if already else [session]
     if children:
-        freed += [known.session for known in _children(store, session) if known.halted]
+        freed += [known.session for known in standing.below(store, session) if known.halted]
     settled: list[str] = []
     for name in freed:
         seq = write(store, name, "resume", {}, by, note)
         settled += _settle(store, name, seq, lambda r: r.cause == "latch", "approved", by, note)
-    return Decided("resumed", freed, covered=settled)
+    return Decided("resumed", freed, covered=settled, already=already)
 
 
 def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decided:
@@ -428,26 +434,6 @@ def _below(what: str, value: float | None, ceiling: float) -> float:
     if not 0 < value <= ceiling:
         raise DecisionError(f"an override is for at most {ceiling:g} {what} and at least 1")
     return value
-
-
-def _children(store: Store, session: str) -> list[Session]:
-    """Sessions below *session*, nearest first."""
-    known = {s.session: s for s in store.sessions() if s.parent}
-    found: list[str] = []
-    level = {session}
-    while level:
-        level = {name for name, s in known.items() if s.parent in level and name not in found}
-        level.discard(session)
-        found += sorted(level)
-    return [known[name] for name in found]
-
-
-def _held(store: Store, known: Session, scope: str) -> bool:
-    """True where a halt of *scope* would change nothing in a session: one stands, and nothing is younger."""
-    if known.waiting or known.halted not in (scope, "session"):
-        return False
-    standing = store.standing(known.session, store.last(known.session))
-    return not any(e.seq > known.halted_seq and e.type in ("grant", "breakpoint") for e in standing)
 
 
 # -- requests that an instruction settles --------------------------------------------------------

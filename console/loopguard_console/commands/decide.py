@@ -10,7 +10,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
-from loopguard_console.render import already_halted
+from loopguard_console.render import already_so
 from loopguard_console.stores import Options, deciding
 from loopguard_core import escape
 from loopguard_core.escape import Decided, DecisionError
@@ -119,7 +119,7 @@ def tell(done: Decided, as_json: bool) -> None:
         )
         return
     for known in done.already:
-        say(f"{known.name or known.session}: {already_halted(known)}; nothing was changed")
+        say(f"{known.name or known.session}: {already_so(known)}")
     if done.already and not done.sessions:
         return
     what = done.request or ", ".join(done.sessions)

@@ -1,0 +1,105 @@
+"""Resuming what nobody stopped changes nothing and says so; whatever a resume would lift is lifted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import command
+from loopguard_console.deciding import Decider
+from loopguard_core import escape, standing
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Store
+from sessions import call, loop, session, store_in
+
+
+def marks(store: Store, name: str = "s") -> int:
+    return sum(event.type == "resume" for event in store.read(name))
+
+
+def test_what_is_not_halted_is_left_as_it_is(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    loop(session(store), 2)
+    before = store.last("s")
+    done = escape.resume(store, "s", by="ada")
+    assert (done.sessions, [s.session for s in done.already]) == ([], ["s"])
+    escape.halt(store, session="s")
+    assert escape.resume(store, "s").sessions == ["s"]
+    assert escape.resume(store, "s").sessions == []
+    assert (store.last("s") - before, marks(store)) == (2, 1)
+
+
+def test_the_commands_and_the_console_say_so(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.append(Event("session_start", "s", data={"agent": "tester"}))
+    path = tmp_path / "events.db"
+    said = command(path, "resume", "s")
+    assert (said.code, said.out) == (0, "s: not halted; nothing was changed\n")
+    told = json.loads(command(path, "resume", "s", "--json").out)
+    assert (told["sessions"], told["already"]) == ([], ["s"])
+    assert Decider(store).resume("s") == "not halted; nothing was changed"
+    escape.halt(store, session="s")
+    assert command(path, "resume", "s").out == "s: resumed\n"
+    assert marks(store) == 1
+
+
+@pytest.mark.parametrize("page", [1, 2000])
+def test_the_guards_own_halt_is_lifted_and_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr(standing, "_PAGE", page)
+    store = store_in(tmp_path)
+    live = session(store, mode="enforce")
+    loop(live, 4)
+    assert live.guard.latch is not None
+    assert not call(live, "other").run
+    assert escape.resume(store, "s").sessions == ["s"]
+    assert call(live, "other").run
+    assert live.guard.latch is None
+    assert escape.resume(store, "s").sessions == []
+    loop(live, 4)
+    live.turn("go on")
+    assert escape.resume(store, "s").sessions == [], "a message lifted it"
+
+
+def test_a_halt_that_the_result_of_a_call_brought_is_lifted(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    hard = {"hermes": {"hard_stop_enabled": True}}
+    live = session(store, policy="hermes", mode="enforce", policies=hard)
+    for n in range(8):
+        live.after(live.before("terminal", {"command": f"make {n}"}), "no", outcome="error")
+    assert live.guard.latch is not None
+    assert escape.resume(store, "s").sessions == ["s"]
+    assert call(live, "other").run
+
+
+def test_a_guard_that_only_observes_is_never_halted(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    loop(session(store, mode="observe"), 6)
+    assert escape.resume(store, "s").sessions == []
+
+
+def test_a_block_that_was_asked_about_is_no_halt(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    assert not loop(live, 3)[-1].run
+    assert live.guard.latch is None
+    assert escape.resume(store, "s").sessions == []
+
+
+def test_a_reset_lifts_what_a_resume_would(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store, mode="enforce")
+    loop(live, 4)
+    escape.reset(store, session="s", scope="session")
+    assert call(live).run
+    assert escape.resume(store, "s").sessions == []
+
+
+def test_where_events_are_missing_it_is_written_all_the_same(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    loop(session(store), 1)
+    store.append(Event("gap", "s", data={"count": 3}))
+    assert escape.resume(store, "s").sessions == ["s"], "the agent may know of a halt"
