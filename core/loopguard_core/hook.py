@@ -29,7 +29,7 @@ from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from loopguard_core.agents.host import Adapter, Heard
@@ -315,8 +315,8 @@ def adapter(agent: str) -> Adapter:
     return found
 
 
-def main(argv: list[str] | None = None, *, leaving: Callable[[], object] = bool) -> None:
-    """Answer one hook event and exit; *leaving* is called when the answer is out."""
+def main(argv: list[str] | None = None) -> None:
+    """Answer one hook event and exit."""
     try:
         options = parse(sys.argv[1:] if argv is None else argv)
         hook = Hook(adapter(options["--agent"]), options, os.environ, HookInput(0))
@@ -336,7 +336,6 @@ def main(argv: list[str] | None = None, *, leaving: Callable[[], object] = bool)
         to_stderr(f"no answer within {hook.limit:g} seconds")
     except OSError:
         pass  # the host is gone
-    leaving()
     os._exit(0)
 
 

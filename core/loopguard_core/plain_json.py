@@ -1,8 +1,8 @@
 """Python's JSON by its C parts alone, for a process that may start for one call only.
 
-The package ``json`` loads regular expressions and those enumerations, which costs a hook process a quarter of its
-start; what parses and writes is in C and needs neither. Where that part is missing or is another one, the
-package is used. What is wrong with a text the package says, in its own words.
+The package ``json`` loads regular expressions and those enumerations, which costs a hook process 3.5 of 30 ms; what
+parses and writes is in C and needs neither. Where that part is missing or is another one, the package is used.
+What is wrong with a text the package says, in its own words.
 """
 
 from __future__ import annotations
