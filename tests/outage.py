@@ -109,11 +109,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Line:
     return Line(tmp_path / "server" / "events.db")
 
 
-def agent(line: Line, name: str = "s", *, attach: bool = False, **settings: Any) -> LiveSession:
-    """A session that goes through *line*; what it says to the person is in ``said``."""
+class Heard(LiveSession):
+    """A session; what it says to the person is in ``said``."""
+
+    def __init__(self, config: Config, name: str, **more: Any) -> None:
+        self.said: list[str] = []
+        super().__init__(config, name, agent="a", say=self.said.append, **more)
+
+
+def agent(line: Line, name: str = "s", *, attach: bool = False, **settings: Any) -> Heard:
+    """A session that goes through *line*."""
     config = Config({"policy": "graded", **settings})
-    said: list[str] = []
-    doors = TestDoors(line, config)
-    live = LiveSession(config, name, agent="a", doors=doors, attach=attach, say=said.append)
-    live.said = said
-    return live
+    return Heard(config, name, doors=TestDoors(line, config), attach=attach)

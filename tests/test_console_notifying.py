@@ -148,47 +148,22 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_a_service_on_a_bus_is_told(bus: str) -> None:
     from dbus_fast.aio import MessageBus
-    from dbus_fast.service import ServiceInterface, method
 
-    told: list[tuple[Any, ...]] = []
+    from notifications import NAME, PATH, Notifications
 
-    class Notifications(ServiceInterface):
-        @method()
-        def GetCapabilities(self) -> "as":  # noqa: F722
-            return ["body", "body-markup"]
-
-        @method()
-        def GetServerInformation(self) -> "ssss":  # noqa: F821
-            return ["test", "test", "1", "1.2"]
-
-        @method()
-        def Notify(
-            self,
-            app: "s",  # noqa: F821
-            replaces: "u",  # noqa: F821
-            icon: "s",  # noqa: F821
-            title: "s",  # noqa: F821
-            body: "s",  # noqa: F821
-            actions: "as",  # noqa: F722
-            hints: "a{sv}",  # noqa: F722
-            timeout: "i",  # noqa: F821
-        ) -> "u":  # noqa: F821
-            told.append((app, title, body))
-            return 7
+    heard = Notifications()
 
     async def run() -> None:
         service = await MessageBus(bus_address=bus).connect()
-        service.export(
-            "/org/freedesktop/Notifications", Notifications("org.freedesktop.Notifications")
-        )
-        await service.request_name("org.freedesktop.Notifications")
+        service.export(PATH, heard)
+        await service.request_name(NAME)
         desktop = Desktop()
         assert await desktop.show("loopguard: 1 waiting", "a <b>name</b>")
         assert await desktop.show("loopguard: 2 waiting", "again")
         service.disconnect()
 
     asyncio.run(run())
-    assert told == [
+    assert heard.told == [
         ("loopguard-console", "loopguard: 1 waiting", "a ‹b›name‹/b›"),
         ("loopguard-console", "loopguard: 2 waiting", "again"),
     ]

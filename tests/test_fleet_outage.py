@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from commands import until
-from loopguard_core import escape
+from loopguard_core import escape, returning
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import spool_file
 from loopguard_core.store.spool import open_spool
-from outage import Line, agent, server
+from outage import Heard, Line, agent, server
 from sessions import call, loop
 
 
@@ -31,11 +30,11 @@ def at_server(line: Line) -> Store:
     return open_store(str(line.place))
 
 
-def back(live: LiveSession) -> None:
+def back(live: Heard) -> None:
     until(lambda: not live.away, "the session to come back")
 
 
-def calls_of(store: Store, name: str = "s") -> list[str]:
+def calls_of(store: Store, name: str = "s") -> list[int]:
     return [e.data["args"]["q"] for e in store.read(name) if e.type == "call_start"]
 
 
@@ -168,6 +167,52 @@ def test_a_session_that_ends_in_an_outage_tries_once_more(line: Line) -> None:
     assert numbered(there)
     spool = open_spool(line.name)
     assert spool is not None and "s" not in spool.backlog()
+
+
+def failing(line: Line, thread: str, times: int) -> list[str]:
+    """What *thread* asks the server fails with an error of our own, so many *times*; what it asked."""
+    asked: list[str] = []
+
+    def fail(method: str) -> None:
+        if threading.current_thread().name == thread and len(asked) < times:
+            asked.append(method)
+            raise ZeroDivisionError("a fault")
+
+    line.before = fail
+    return asked
+
+
+def test_an_error_of_our_own_on_the_way_back_is_said_once_and_is_not_the_end_of_the_way(
+    line: Line,
+) -> None:
+    live = agent(line)
+    line.mode = "away"
+    call(live, args={"q": 1})
+    asked = failing(line, "loopguard-return", 3)
+    line.mode = "up"
+    back(live)
+    assert len(asked) == 3
+    assert [x for x in live.said if "internal error" in x] == [
+        "internal error on the way back to the server: ZeroDivisionError('a fault')"
+    ]
+
+
+def test_an_error_of_our_own_in_the_last_try_is_said_and_what_waits_stays(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(returning, "FIRST", 60.0)  # nobody else looks
+    live = agent(line)
+    line.mode = "away"
+    call(live, args={"q": 1})
+    failing(line, "MainThread", 1)
+    line.mode = "up"
+    live.end()
+    assert (
+        live.said[-1]
+        == "internal error while what waits here was sent: ZeroDivisionError('a fault')"
+    )
+    spool = open_spool(line.name)
+    assert spool is not None and list(spool.backlog()) == ["s"]
 
 
 def test_a_session_that_ends_waits_for_whoever_is_just_sending_it(line: Line) -> None:

@@ -19,7 +19,7 @@ def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
     count = 0
     try:
         handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - the mode is set above
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             for piece in pieces:
                 file.write(piece)
                 count += 1

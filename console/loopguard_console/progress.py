@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from loopguard_console.render import safe
@@ -35,8 +36,8 @@ def watched(items: Iterable[_T], what: str, *, total: int | None = None) -> Iter
 
 
 def _with_bar(walk: Iterator[_T], what: str, count: int, total: int | None) -> Iterator[_T]:
-    first = next(walk, _END)
-    if first is _END:
+    first = list(islice(walk, 1))
+    if not first:
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -48,7 +49,7 @@ def _with_bar(walk: Iterator[_T], what: str, count: int, total: int | None) -> I
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(safe(what, 40), total=total, completed=count)
-        yield first  # type: ignore[misc]
+        yield from first
         for item in walk:
             yield item
             count += 1
@@ -83,6 +84,3 @@ def measured(
             if count % _EVERY == 0:
                 late = time.monotonic() - began > _PATIENCE
                 bar.update(task, completed=position(), visible=late)
-
-
-_END = object()

@@ -39,7 +39,7 @@ class HookInput:
         piece = self._next()
         if piece[:1] == b"{" and piece.rstrip()[-1:] == b"}":
             try:
-                return load(piece)  # type: ignore[no-any-return]
+                return _object(piece)
             except ValueError:
                 pass  # there is more to come, or more than one
         return self._in_pieces(piece)
@@ -57,7 +57,7 @@ class HookInput:
         while piece:
             heard += piece
             if end := outline.closed(piece):
-                return load(bytes(heard[:end]))  # type: ignore[no-any-return]
+                return _object(bytes(heard[:end]))
             if len(heard) > _LARGEST:
                 raise ValueError(f"more than {_LARGEST:,} bytes")
             piece = self._next()
@@ -68,7 +68,7 @@ class HookInput:
         if self._outline is None or not self._outline.member:
             return {}
         try:
-            return load(bytes(self._heard[: self._outline.member]) + b"}")  # type: ignore[no-any-return]
+            return _object(bytes(self._heard[: self._outline.member]) + b"}")
         except ValueError:
             return {}
 
@@ -80,6 +80,11 @@ class HookInput:
                 from select import select  # of few agents
 
                 select([self._descriptor], (), ())
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = load(text)
+    return found
 
 
 class _Outline:

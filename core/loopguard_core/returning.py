@@ -13,6 +13,7 @@ from _thread import allocate_lock
 from _weakref import ref
 from contextlib import closing, suppress
 
+from loopguard_core.foreign import told
 from loopguard_core.processes import alive
 
 # What the thread will need is loaded before it runs: a child that is forked while a thread loads a module
@@ -80,18 +81,22 @@ class Traveller:
             if time.monotonic() > until:
                 raise StoreError("the rest comes later")
 
-        with (
-            suppress(Exception),
-            closing(self._doors.spool()) as spool,
-            closing(self._doors.server(_LAST_TRY)) as server,
-        ):
-            while True:  # the thread that looks for the server may just be sending it
-                with spool.alone(journal.session) as alone:
-                    if alone:
-                        spool.drain(server, journal.session, enough)
-                        return
-                enough(0)
-                time.sleep(0.01)
+        try:
+            with (
+                closing(self._doors.spool()) as spool,
+                closing(self._doors.server(_LAST_TRY)) as server,
+            ):
+                while True:  # the thread that looks for the server may just be sending it
+                    with spool.alone(journal.session) as alone:
+                        if alone:
+                            spool.drain(server, journal.session, enough)
+                            return
+                    enough(0)
+                    time.sleep(0.01)
+        except StoreError:
+            pass  # it is away still
+        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            journal.say(f"internal error while what waits here was sent: {told(error)}")
 
     def bring_back(self, spool: Spool, server: Store) -> None:
         """Go on on the server, which has all of this session but its latest events. Raises ``StoreError``.
@@ -131,6 +136,7 @@ class _Watch:
         self.running = False
         self.pause = FIRST
         self.returned = 0.0
+        self._told = ""
         self._doors = doors
 
     def start(self) -> None:
@@ -156,10 +162,20 @@ class _Watch:
             self.pause = min(self.pause * 2, LONGEST)
             try:
                 over = self._look()
-            except Exception:  # noqa: BLE001 - whatever it was: it is away still, and is looked for again
+            except StoreError:
+                continue  # it is away still, and is looked for again
+            except Exception as error:  # noqa: BLE001 - what else brings the sessions back
+                self._tell(f"internal error on the way back to the server: {told(error)}")
                 continue
             self.pause = min(self.pause, _BUSY)
         self.returned = time.monotonic()
+
+    def _tell(self, line: str) -> None:
+        """Say *line*, once for as long as it stays the same."""
+        if line != self._told:
+            self._told = line
+            for say in {traveller.journal.say for traveller in self._waiting()}:
+                say(line)
 
     def _look(self) -> bool:
         """Try once; True where nothing is left to do, and the thread ends."""

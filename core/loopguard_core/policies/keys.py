@@ -116,7 +116,8 @@ def _function(options: Options, tool: str, spec: object) -> Key:
         raise options.error(f"match.{tool}: {spec} cannot be loaded: {error}") from None
     if not callable(found):
         raise options.error(f"match.{tool}: {spec} is not a function")
-    return found  # type: ignore[no-any-return]
+    key: Key = found
+    return key
 
 
 def _named(spec: object) -> str:

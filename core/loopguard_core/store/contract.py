@@ -204,10 +204,13 @@ class Store:
 
     #: Where it is, as a person names it.
     place = ""
-    #: Grows when the store behind it became another one: cursors and numbers of before mean nothing.
-    generation = 1
     #: True where another process does the writing, so that who waits for it can do something else.
     remote = False
+
+    @property
+    def generation(self) -> int:
+        """Grows when the store behind it became another one: cursors and numbers of before mean nothing."""
+        return 1
 
     def append(self, event: Event, *, expect: int | None = None) -> int:
         """Append *event* to its session; its sequence number.

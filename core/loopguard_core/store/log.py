@@ -123,7 +123,7 @@ def _all_in_file(db: sqlite3.Connection) -> bool:
     """Bring what stands in the log of *db* into the file; whether all of it is there."""
     try:
         busy, total, done = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    except Exception:  # noqa: BLE001 - it cannot be read any more
+    except sqlite3.Error:  # it cannot be read any more
         return False
     return not busy and total == done
 

@@ -52,7 +52,7 @@ class SqliteStore(Store):
         self._wakes = _local()
 
     @property
-    def generation(self) -> int:  # type: ignore[override]
+    def generation(self) -> int:
         return self._link.generation
 
     # -- writing ---------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class PostgresStore(Store):
         self._link.patience = patience
 
     @property
-    def generation(self) -> int:  # type: ignore[override]
+    def generation(self) -> int:
         return self._link.generation
 
     # -- writing ---------------------------------------------------------------------------------
