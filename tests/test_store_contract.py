@@ -86,6 +86,7 @@ def _everything(store: Store) -> object:
         [(store.read(s), store.read(s, after=2, limit=3, payloads=False)) for s in names],
         [(store.last(s), store.last_turn(s), store.last_turn(s, before=5)) for s in names],
         [store.standing(s, 7) for s in names],
+        [store.unended(s) for s in names],
         [[store.next_change(s, n, back=b) for b in (True, False)] for s in names for n in range(9)],
     )
 
@@ -109,6 +110,23 @@ def test_payloads_are_left_out_where_only_the_fold_reads(store: Store) -> None:
     for event in store.read("s", payloads=False):
         assert not {"args", "result"} & set(event.data)
         assert event.data["call"] == "c1"
+
+
+def test_calls_that_have_no_end_are_found_however_long_ago_they_began(store: Store) -> None:
+    odd = "\ud800é"
+    store.append(start(odd))
+    store.append(start("c0", session="other"))
+    for n in range(70):  # more than are looked through
+        store.append(start(f"c{n}"))
+        if n not in (3, 69):
+            store.append(end(f"c{n}"))
+    found = store.unended("s")
+    assert [e.data["call"] for e in found] == [odd, "c3", "c69"]
+    assert all("args" not in e.data and e.type == "call_start" for e in found)
+    store.append(end("c3"))
+    store.append(end(odd))
+    assert [e.data["call"] for e in store.unended("s")] == ["c69"]
+    assert store.unended("nobody") == []
 
 
 def test_an_append_that_expects_another_state_writes_nothing(store: Store) -> None:

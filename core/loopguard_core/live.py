@@ -22,6 +22,7 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
+from loopguard_core.rebuilding import left_open
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -343,11 +344,15 @@ class LiveSession:
         """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends."""
         try:
             with self._lock:
-                self._journal.over = True
+                journal = self._journal
+                journal.over = True
                 for _, call in self.guard.asked():
                     self._stopped().abandon(call)
                 for call in self.guard.open_calls():
                     self._stopped().leave_open(call)
+                if journal.store is not None and not journal.failure:
+                    for call in left_open(journal.store, self.session):
+                        self._stopped().leave_open(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")
 

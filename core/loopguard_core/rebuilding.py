@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_core.store.contract import WORDS
+from loopguard_core.store.contract import WORDS, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | Non
         if event.type in WORDS:
             word = event
     return word
+
+
+def left_open(store: Store, session: str) -> list[str]:
+    """Calls of *session* that nobody ended, also those that a rebuilt guard does not know; none where *store* fails."""
+    try:
+        return [start.text("call") for start in store.unended(session)]
+    except StoreError:
+        return []
 
 
 def _counts_down(event: Event, now: float) -> bool:

@@ -268,6 +268,19 @@ class Store:
             e for e in self.read(session, payloads=False) if e.seq <= upto and e.type in STANDING
         ]
 
+    def unended(self, session: str) -> list[Event]:
+        """The starts of the session's calls that have no end, in order, without payloads.
+
+        Asked when a session ends; engines answer without reading it all.
+        """
+        open_: dict[str, Event] = {}
+        for event in self.read(session, payloads=False):
+            if event.type == "call_start":
+                open_[event.text("call")] = event
+            elif event.type == "call_end":
+                open_.pop(event.text("call"), None)
+        return list(open_.values())
+
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         """The number of the next event after *seq* (or the last before it) where the tier changed.
 

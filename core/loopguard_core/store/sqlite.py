@@ -282,6 +282,9 @@ class SqliteStore(Store):
         )
         return rows.unpack_all(session, found)
 
+    def unended(self, session: str) -> list[Event]:
+        return rows.unpack_all(session, self._link.rows(sql.UNENDED, (rows.column(session),)))
+
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         pick, side = ("max", "<") if back else ("min", ">")
         found = self._link.rows(

@@ -65,6 +65,19 @@ _PAYLOAD = "coalesce(e.payload, (SELECT text FROM payload WHERE id = e.large))"
 LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
 FULL = f"{LEAN}, {_PAYLOAD}"
 
+# 1 session: the starts of its calls that have no end, first of those that are filed, then of the latest
+UNENDED = f"""
+WITH one AS (SELECT id, (id << {schema.SHIFT}) + filed AS filed, (id << {schema.SHIFT}) + {schema.MASK} AS last
+  FROM session WHERE name = ?1),
+late AS (SELECT e.id, e.call, e.type FROM one JOIN event AS e ON e.id > one.filed AND e.id <= one.last
+  WHERE e.call IS NOT NULL)
+SELECT {LEAN} FROM (
+  SELECT c.id, c.call FROM one JOIN called AS c ON c.sid = one.id AND c.ended = 0
+    WHERE NOT EXISTS (SELECT 1 FROM called AS x WHERE x.sid = c.sid AND x.call = c.call AND x.ended = 1)
+  UNION SELECT id, call FROM late WHERE type = 'call_start'
+) AS begun JOIN event AS e ON e.id = begun.id
+WHERE begun.call NOT IN (SELECT call FROM late WHERE type = 'call_end') ORDER BY e.id"""
+
 SESSIONS = f"""
 SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
   (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data, h.seq, h.ts, h.data

@@ -151,6 +151,10 @@ class PostgresStore(Store):
         name = rows.narrow(session)
         return rows.unpack_all(session, self._link.rows(sql.HOLDING, (upto, name)))
 
+    def unended(self, session: str) -> list[Event]:
+        name = rows.narrow(session)
+        return rows.unpack_all(session, self._link.rows(sql.UNENDED, (name, name)))
+
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         name = rows.narrow(session)
         return _number(self._link.rows(sql.NEXT_CHANGE[back], (name, name, seq)))

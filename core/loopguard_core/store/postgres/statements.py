@@ -215,6 +215,13 @@ CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
   ORDER BY e.seq LIMIT NULL OFFSET 0) AS e
 WHERE s.session = %s ORDER BY e.seq"""
 
+# session, session: a call's end is looked up by index, whatever the planner knows of the table
+UNENDED = f"""
+SELECT {LEAN} FROM loopguard.event AS e
+LEFT JOIN LATERAL (SELECT 1 AS there FROM loopguard.event AS x WHERE x.session = e.session
+  AND x.born = e.born AND x.call = e.call AND x.type = 'call_end' LIMIT 1) AS ended ON true
+WHERE e.session = %s AND e.{_BORN} AND e.type = 'call_start' AND ended.there IS NULL ORDER BY e.seq"""
+
 # session, session, number
 NEXT_CHANGE = {
     back: f"""

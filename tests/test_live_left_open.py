@@ -1,0 +1,70 @@
+"""Calls whose end never came, and which the guard that ends their session has never seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hooks import Host
+from loopguard_core.config import Config
+from loopguard_core.guard import Guard
+from loopguard_core.live import LiveSession
+from loopguard_core.replay import Recording
+from loopguard_core.store.contract import Store
+from loopguard_core.store.door import open_store
+from sessions import GRADED, call, session, store_in
+
+
+def ends(store: Store, name: str = "s") -> dict[str, str]:
+    found = [e for e in store.read(name) if e.type == "call_end"]
+    assert len({e.text("call") for e in found}) == len(found)
+    return {e.text("call"): e.text("outcome") for e in found}
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"policies": {"graded": {"count": "cumulative_in_task"}}}]
+)
+def test_a_session_that_goes_on_in_another_process_ends_what_an_earlier_turn_left_open(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    store = store_in(tmp_path)
+    first = session(store, **settings)
+    first.turn("begin")
+    first.before("read", {"n": 1}, call="left")
+    call(first)
+    first.turn("more")
+    first.before("read", {"n": 2}, call="also left")
+    again = session(store, **settings)
+    again.turn("go on")
+    again.before("read", {"n": 3}, call="open")
+    again.end()
+    outcomes = ends(store)
+    assert [outcomes[c] for c in ("left", "also left", "open")] == ["pending"] * 3
+    assert sorted(outcomes.values()) == ["ok", "pending", "pending", "pending"]
+    assert store.read("s")[-1].type == "session_end"
+    config = Config({**GRADED, **settings})
+    replayed = Recording.of(store.read("s"), Guard(config.make_policy(), unique=True))
+    assert [replayed.row(n).outcome for n in range(4)] == ["pending", "ok", "pending", "pending"]
+
+
+def test_a_session_of_hooks_ends_what_its_turns_left_open(tmp_path: Path) -> None:
+    host = Host(tmp_path, config='policy = "graded"\n')
+    host.send("SessionStart", source="startup")
+    for prompt in ("one", "two", "three"):
+        host.send("UserPromptSubmit", prompt=prompt)
+        host.before("ls")  # and it is interrupted
+    host.send("SessionEnd", reason="exit")
+    store = open_store(str(host.store))
+    assert list(ends(store, "s1").values()) == ["pending"] * 3
+    assert store.read("s1")[-1].type == "session_end"
+
+
+def test_an_end_that_comes_late_is_none(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    first = session(store)
+    left = first.before("read", {"n": 1}, call="left")
+    with LiveSession(Config(GRADED), "s", store=store, say=lambda line: None) as again:
+        again.turn("go on")
+    assert first.after(left, "text") == ""
+    assert ends(store) == {"left": "pending"}
