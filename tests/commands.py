@@ -42,7 +42,7 @@ def command(store: Path | None, *args: str | Path) -> Done:
     raise AssertionError("the command line did not exit")
 
 
-def until(look: Callable[[], _T], what: str) -> _T:
+def until(look: Callable[[], _T | None], what: str) -> _T:
     """What *look* gives once it gives something; *what* is being waited for."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 from loopguard_core.shim import LoopGuard
 
 
 def main() -> None:
     session, calls, pause = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    settings = {"policy": "graded", "unattended_wait_seconds": 0, "store_timeout_seconds": 0.25}
+    settings: dict[str, Any] = {
+        "policy": "graded",
+        "unattended_wait_seconds": 0,
+        "store_timeout_seconds": 0.25,
+    }
     with LoopGuard("fleet", session=session, raise_on_halt=False, **settings) as guard:
         for n in range(calls):
             looping = n % 20 >= 17  # three alike: the third is stopped

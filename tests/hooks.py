@@ -35,12 +35,13 @@ class Said:
 
 
 class Host:
-    """An agent that starts hooks, in a folder with its own store and configuration."""
+    """An agent that starts hooks, in a folder with its own configuration and store, or with the one at the URL ``server``."""
 
     def __init__(self, folder: Path, agent: str = "claude-code", config: str = "") -> None:
         self.folder = folder
         self.agent = agent
         self.store = folder / "store.db"
+        self.server = ""
         self.calls = 0
         if config:
             (folder / "loopguard.toml").write_text(config, encoding="utf-8")
@@ -48,7 +49,7 @@ class Host:
     def raw(self, data: bytes | str, *options: str, limit: float = 60) -> Said:
         """Start the hook with *data* on its standard input."""
         argv = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", self.agent]
-        argv += ["--store", str(self.store), "--limit", f"{limit:g}", *options]
+        argv += ["--store", self.server or str(self.store), "--limit", f"{limit:g}", *options]
         done = subprocess.run(
             argv,
             input=data.encode() if isinstance(data, str) else data,

@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,7 +194,7 @@ def _folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _installed(folder: Path) -> Iterator[tuple[Path, dict[str, object]]]:
+def _installed(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The server's programs, and as whom they run. PostgreSQL refuses to run as root.
 
     Root gives them to another user, and a copy, since that user may not get to where they are.
@@ -227,12 +228,12 @@ def _free_port() -> int:
 
 
 def _start(
-    argv: list[str | Path], run_as: dict[str, object], folder: Path, port: int
+    argv: list[str | Path], run_as: dict[str, Any], folder: Path, port: int
 ) -> subprocess.Popen[bytes]:
     """Start the server; again for a while where what a killed one left still runs."""
     end = time.monotonic() + 30
     while True:
-        running = subprocess.Popen(argv, **run_as)
+        running = subprocess.Popen(argv, text=False, **run_as)
         try:
             _await(running, folder / f".s.PGSQL.{port}", folder / "data" / "postmaster.pid")
         except RuntimeError:

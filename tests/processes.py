@@ -16,7 +16,7 @@ CONSOLE = [sys.executable, "-m", "loopguard_console"]
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment for such a process: the packages are importable, no session is inherited."""
-    roots = [str(Path(m.__file__).parents[1]) for m in (loopguard_core, loopguard_console)]
+    roots = [str(Path(m.__path__[0]).parent) for m in (loopguard_core, loopguard_console)]
     env = {k: v for k, v in os.environ.items() if not k.startswith("LOOPGUARD_")}
     env["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(roots))
     env["PYTHONIOENCODING"] = "utf-8"

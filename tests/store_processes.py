@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
@@ -72,4 +73,5 @@ def _writer(place: str, n: int, each: int) -> int:
 
 if __name__ == "__main__":
     work, place, *numbers = sys.argv[1:]
-    {"kill": kill_in_bursts, "together": write_together}[work](place, *map(int, numbers))
+    doing: dict[str, Callable[..., None]] = {"kill": kill_in_bursts, "together": write_together}
+    doing[work](place, *map(int, numbers))

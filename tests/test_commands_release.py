@@ -57,7 +57,8 @@ class Looper:
 
     def next_line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
+        said: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return said
 
     def end(self) -> None:
         self.process.kill()

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,12 +189,14 @@ def test_equal_settings_have_one_digest_and_others_another() -> None:
 def keys_of(table: str = "") -> list[str]:
     """The keys that a table knows, as its own error names them."""
     wrong = {"unknown": 1}
-    raw = {table: wrong} if table else wrong
+    raw: dict[str, Any] = {table: wrong} if table else wrong
     if table == "tools":
         raw = {"tools": {"x": wrong}}
     with pytest.raises(ConfigError) as caught:
         Config(raw)
-    return str(caught.value).partition("known here: ")[2].split(", ")
+    _, told, known = str(caught.value).partition("known here: ")
+    assert told
+    return known.split(", ")
 
 
 def test_every_key_is_documented() -> None:

@@ -15,6 +15,7 @@ from driving import carried, drive, labelled, loop
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.remembered import Remembered
+from loopguard_console.screens.main import MainScreen
 from loopguard_console.screens.whatif import WhatIf
 from loopguard_console.whatif import answers, every_policy, read_policy
 from loopguard_core.config import Config
@@ -46,7 +47,9 @@ def test_playing_a_recording_stops_at_a_breakpoint() -> None:
         await pilot.press(*["plus"] * 3, "space")
         view = app.desk.view
         assert view is not None
-        while app.screen.playing:
+        screen = app.screen
+        assert isinstance(screen, MainScreen)
+        while screen.playing:
             await asyncio.sleep(0.02)
         assert view.cursor == 2
         await pilot.press("I")

@@ -18,6 +18,7 @@ from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Replaced, Session, Store
 from loopguard_core.store.door import open_store
+from loopguard_core.store.sqlite import SqliteStore
 
 
 def session(store: Store, name: str, calls: int) -> None:
@@ -101,12 +102,11 @@ def test_a_list_that_takes_long_is_looked_at_the_less_often(tmp_path: Path) -> N
     session(store, "one", 1)
     looks = []
 
-    class Slow(type(store)):
+    class Slow(SqliteStore):
         def sessions(self) -> list[Session]:
             looks.append(time.monotonic())
             time.sleep(0.05)
-            found: list[Session] = super().sessions()
-            return found
+            return super().sessions()
 
     screen = Screen(path)
     screen.feed = Feed(

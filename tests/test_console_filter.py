@@ -16,6 +16,7 @@ from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.guards import guard_of
 from loopguard_console.hits import Hits
 from loopguard_console.query import Query, QueryError
+from loopguard_console.screens.main import MainScreen
 from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.pane import Pane
@@ -220,7 +221,9 @@ def test_steps_tier_changes_and_playing_keep_to_what_is_shown() -> None:
             places.append(cursor(app))
         assert places == [4, 5, 5, 5, 5, 4]  # halted from there on: no change, no failure
         await pilot.press(*["plus"] * 3, "space")
-        while app.screen.playing:
+        screen = app.screen
+        assert isinstance(screen, MainScreen)
+        while screen.playing:
             await asyncio.sleep(0.02)
         assert cursor(app) == 9
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 from hostile import BARS, BIDI, MARKUP, ORDERS, harmless
 from loopguard_core.config import Config
@@ -21,7 +22,12 @@ def test_a_recording(tmp_path: Path) -> None:
         {"type": "user_message", "text": MARKUP + ORDERS + BIDI, "session": "s"},
     ]
     for text in (MARKUP, ORDERS, BIDI, BARS, "huge " * 400_000):
-        call = {"tool": f"t{text}"[:200], "args": {text[:200]: text}, "result": text, "ok": False}
+        call: dict[str, Any] = {
+            "tool": f"t{text}"[:200],
+            "args": {text[:200]: text},
+            "result": text,
+            "ok": False,
+        }
         hostile += [{"type": "call", "session": "s", **call}] * 3
     path = tmp_path / "hostile\x1b[77m[bold].jsonl"
     path.write_text("\n".join(map(json.dumps, hostile)) + "\n", "ascii")

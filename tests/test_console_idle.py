@@ -15,6 +15,7 @@ from loopguard_console import arming
 from loopguard_console.actions import ACTIONS, actions_of
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.opening import replay_app
+from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.widgets.keys import KeyBar
 
@@ -110,6 +111,7 @@ def test_what_the_footer_offers_does_something(
             await pilot.pause()
             await pilot.press(*keys)
             await settled(app, pilot)
+            assert isinstance(app.screen, DecidingScreen)
             screen, depth = app.screen, len(app.screen_stack)
             bar = str(screen.query_one(KeyBar).render())
             offered = [a for a in actions_of(*places) if f" {a.title} " in bar]
@@ -138,6 +140,7 @@ def test_what_would_do_nothing_says_why(made: Made, keys: str, places: tuple[str
             await pilot.pause()
             await pilot.press(*keys)
             await settled(app, pilot)
+            assert isinstance(app.screen, DecidingScreen)
             screen, depth = app.screen, len(app.screen_stack)
             for action in actions:
                 why = screen.idle(action.id)

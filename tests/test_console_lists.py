@@ -138,9 +138,11 @@ def test_what_was_scrolled_to_stays_while_calls_come_in() -> None:
         await pilot.press("g")
         chain = app.screen.query_one(Chain)
         chain.scroll_to(y=12, animate=False)
+        height = chain.virtual_size.height
         app.desk.append(log.session, log.events[-20:])
         app.draw_soon()
-        await asyncio.sleep(0.4)
+        while chain.virtual_size.height == height:
+            await asyncio.sleep(0.02)
         assert round(chain.scroll_y) == 12
         await pilot.press("k")
         assert round(chain.scroll_y) < 12

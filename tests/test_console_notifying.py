@@ -36,7 +36,7 @@ class Console:
         self.app: ConsoleApp = console_scene.live(empty=True)
         self.app.desktop = Desktop(connect)
         self.orders: list[str] = []
-        self.app._order = self.orders.append
+        self.app._order = self.orders.append  # type: ignore[assignment, method-assign]
 
     def tell(self, *times: bool) -> list[str]:
         """Let two requests wait, once for each of *times*; True where that is muted."""

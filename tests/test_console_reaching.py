@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,11 @@ def test_search_over_all_sessions_goes_to_the_call(tmp_path: Path) -> None:
     for session in ("one", "two"):
         store.append(Event("session_start", session, ts=1.0, data={"agent": "a"}))
         for number in range(3):
-            data = {"call": f"{session}{number}", "tool": "t", "message": str(number)}
+            data: dict[str, Any] = {
+                "call": f"{session}{number}",
+                "tool": "t",
+                "message": str(number),
+            }
             data |= {"args": {"q": f"{session} needle{number}"}}
             store.append(Event("call_start", session, ts=2.0, data=data))
     store.close()

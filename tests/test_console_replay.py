@@ -6,6 +6,7 @@ from textual.pilot import Pilot
 
 from driving import cursor, drive
 from loopguard_console.app import ConsoleApp
+from loopguard_console.widgets.chain import Chain
 
 
 def test_keys_that_move() -> None:
@@ -64,5 +65,8 @@ def test_every_size_paints() -> None:
         for size in ((60, 16), (80, 24), (200, 60)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
+            assert app.screen.size == size
+            chain = app.screen.query_one(Chain)
+            assert all(chain.render_line(y).text.strip() for y in range(4)), "rows of calls"
 
     drive(step)

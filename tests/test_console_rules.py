@@ -176,6 +176,7 @@ def test_no_function_of_a_project_is_loaded_for_a_rule(tmp_path: Path) -> None:
     (tmp_path / "loopguard.toml").write_text(text)
     (now,) = thresholds_for(str(tmp_path), "t")
     write(propose(str(tmp_path), "t", rule_of(now, {"threshold": "4"})))
+    assert "threshold = 4" in (tmp_path / "loopguard.toml").read_text()
 
 
 def test_a_recording_brings_no_function_in() -> None:

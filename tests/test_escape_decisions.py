@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_a_halt_reaches_children_or_a_child_alone(store: Store) -> None:
     ],
 )
 def test_an_override_that_cannot_be_meant_writes_nothing(
-    store: Store, wrong: dict[str, object], says: str
+    store: Store, wrong: dict[str, Any], says: str
 ) -> None:
     request = ask(store)
     last = store.last("s")
@@ -304,7 +305,7 @@ def test_a_halt_that_no_agent_took_holds_when_one_comes(tmp_path: Path) -> None:
 
 def test_an_approval_that_the_agent_did_not_live_to_take_is_asked_again(tmp_path: Path) -> None:
     store = store_in(tmp_path)
-    whole = {"policies": {"graded": {"count": "cumulative_in_task"}}}
+    whole: dict[str, Any] = {"policies": {"graded": {"count": "cumulative_in_task"}}}
     loop(session(store, **whole), 2)
     asked = ask(store, "s")
     escape.approve(store, asked)

@@ -28,7 +28,7 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
 
 def host_on(tmp_path: Path, wire: Wire, url: str) -> Host:
     host = Host(tmp_path, config=ENFORCE)
-    host.store = url.replace(f":{postgres.server().port}/", f":{wire.port}/")
+    host.server = url.replace(f":{postgres.server().port}/", f":{wire.port}/")
     return host
 
 

@@ -237,7 +237,7 @@ SELECT '{session}', {seq}, {born}, {ts}, '{type}', {call}, 'bash', {tier}, {call
 
 
 def row(session: str, **said: object) -> str:
-    honest = {
+    honest: dict[str, object] = {
         "seq": 100,
         "born": "born",
         "ts": "1.8e9",
@@ -252,7 +252,7 @@ def row(session: str, **said: object) -> str:
     return ROW.format(session=session, **{**honest, **said})
 
 
-NUMBERS = {
+NUMBERS: dict[str, dict[str, object]] = {
     "no time": {"ts": "'NaN'"},
     "no end": {"ts": "'Infinity'"},
     "of no calendar": {"ts": "1e300"},

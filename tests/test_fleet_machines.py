@@ -69,7 +69,12 @@ def test_while_it_sends_a_machine_says_how_much_is_still_to_come(
     spool, server = Spool(str(tmp_path / "spool.db")), MemoryStore()
     told: list[int] = []
     tell = server.machine
-    monkeypatch.setattr(server, "machine", lambda n, ts: (told.append(n), tell(n, ts)))
+
+    def heard(behind: int, ts: float) -> None:
+        told.append(behind)
+        tell(behind, ts)
+
+    monkeypatch.setattr(server, "machine", heard)
     for session, events in (("a", 3), ("b", 5)):
         for n in range(events):
             spool.append(Event("note", session, ts=float(n), data={"spooled": 0}))
@@ -157,7 +162,7 @@ def test_what_is_written_while_a_session_is_let_go_is_not_forgotten_with_it(
         agents.append(Event("note", "s", ts=float(n), data={"spooled": 0, "text": "x" * 3_000}))
     forget = sender.forget
     gone: list[str] = []
-    monkeypatch.setattr(sender, "forget", lambda name: gone.append(name) or 0)
+    monkeypatch.setattr(sender, "forget", gone.append)
     assert drain_all(sender, server) == 10
     late = Event("note", "s", ts=10.0, data={"spooled": 0})
     if expects:

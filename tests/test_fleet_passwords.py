@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loopguard_core.config import tells_password
+from loopguard_core.urls import tells_password
 from processes import environment
 
 LOGINS = ["u:hunter2@127.0.0.1:1", "u:hunter/2@127.0.0.1:1"]

@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,17 @@ class Fleet:
         """
         argv = [sys.executable, "-m", "loopguard_console", "forward"]
         for n in range(len(self.machines)):
-            env = self.environment(n)
-            until(lambda env=env: subprocess.run(argv, env=env, check=False).returncode == 0, "it")
+            run = partial(subprocess.run, argv, env=self.environment(n), check=True)
+            until(partial(succeeds, run), "it")
+
+
+def succeeds(run: Callable[[], object]) -> bool:
+    """Whether the process of *run* ends well."""
+    try:
+        run()
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def human(url: str, over: threading.Event, decided: list[str]) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -331,7 +332,7 @@ def test_a_feed_of_a_viewer_says_that_it_may_only_look(site: Site) -> None:
             batches.append(batch)
             came.set()
 
-        feed = Feed(lambda who=who: site.store(who, create=False), post, host="here")
+        feed = Feed(partial(site.store, who, create=False), post, host="here")
         feed.start()
         assert came.wait(30)
         feed.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -57,7 +58,7 @@ def test_a_stop_in_an_outage_follows_what_is_configured_at_once(
     ids=["wait", "seconds"],
 )
 def test_a_stop_in_an_outage_can_wait_for_the_server_and_a_human(
-    line: Line, settings: dict[str, object]
+    line: Line, settings: dict[str, Any]
 ) -> None:
     live, there = agent(line, **settings), at_server(line)
     loop(live, 2)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -126,11 +127,14 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path, here: Store, there: Sto
     def copied() -> int:
         return sum(found.seq for found in there.sessions())
 
+    def copied_to(enough: int) -> bool:
+        return copied() >= enough
+
     for n in range(4):
         # what the process before it left may be enough: it must have begun itself to be interrupted
         enough = max(900 * (n + 1), copied() + 1)
         running = subprocess.Popen(argv, env=environment(XDG_STATE_HOME=str(tmp_path)))
-        until(lambda e=enough: copied() >= e, "events")
+        until(partial(copied_to, enough), "events")
         running.send_signal(signal.SIGKILL if n % 2 else signal.SIGINT)
         assert running.wait(30) in (-signal.SIGKILL, 130, 0)
     assert command(None, "forward", *places(tmp_path)).code == 0

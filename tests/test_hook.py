@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,7 +196,7 @@ def test_trap_6_the_same_call_again_counts_once(tmp_path: Path) -> None:
 def test_trap_7_a_subagent_counts_for_itself_and_names_its_parent(tmp_path: Path) -> None:
     host = Host(tmp_path, config=GRADED)
     loop(host, 2)
-    sub = {"agent_id": "a1", "agent_type": "Explore"}
+    sub: dict[str, Any] = {"agent_id": "a1", "agent_type": "Explore"}
     assert host.before(**sub).out == ""
     assert host.before().denied
     store = open_store(str(host.store))
@@ -219,7 +220,7 @@ def test_trap_7_identical_calls_of_one_message_cannot_slip_past(tmp_path: Path) 
 
 def test_a_host_that_names_no_calls_gets_its_results_matched(tmp_path: Path) -> None:
     host = Host(tmp_path, agent="gemini", config=GRADED)
-    tool = {"tool_name": "run_shell_command", "tool_input": {"command": "cat nope"}}
+    tool: dict[str, Any] = {"tool_name": "run_shell_command", "tool_input": {"command": "cat nope"}}
     done = {**tool, "tool_response": {"llmContent": "Output: x\nExit Code: 1"}}
     for _ in range(2):
         host.send("BeforeTool", **tool)

@@ -20,7 +20,12 @@ def item(kind: str, state: str = "completed", **more: Any) -> dict[str, Any]:
 
 def test_items_of_a_thread(tmp_path: Path) -> None:
     command = {"id": "item_1", "command": "bash -lc 'make test'"}
-    remote = {"id": "item_2", "server": "docs", "tool": "find", "arguments": {"q": "x"}}
+    remote: dict[str, Any] = {
+        "id": "item_2",
+        "server": "docs",
+        "tool": "find",
+        "arguments": {"q": "x"},
+    }
     found = {"content": [{"type": "text", "text": "nothing"}]}
     records = [
         {"type": "thread.started", "thread_id": "th-1"},

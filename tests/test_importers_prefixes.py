@@ -57,6 +57,15 @@ def test_any_prefix_of_what_is_appended_gives_a_prefix_of_the_calls(
     check_prefix(whole, data.draw(st.integers(1, size)), tmp_path)
 
 
+@pytest.mark.parametrize("whole", APPENDED, ids=lambda p: p.name)
+def test_a_last_line_that_has_not_ended_counts(whole: Path, tmp_path: Path) -> None:
+    part = tmp_path / whole.name
+    part.write_bytes(whole.read_bytes().rstrip())
+    found, full = identified(part), identified(whole)
+    assert any(found.values())
+    assert found == {session: full[session] for session in found}
+
+
 @pytest.mark.skipif(not REAL, reason="needs sessions (LOOPGUARD_SHARED)")
 @pytest.mark.parametrize("whole", REAL, ids=lambda p: p.name)
 def test_any_prefix_of_a_real_transcript(whole: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -105,7 +106,7 @@ def test_langfuse_tools_by_type_attributes_and_langgraph_node() -> None:
 
 
 def test_phoenix_exports_open(tmp_path: Path) -> None:
-    span = {
+    span: dict[str, Any] = {
         "name": "search",
         "context": {"trace_id": "t", "span_id": "s"},
         "span_kind": "TOOL",

@@ -15,7 +15,7 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
 from loopguard_core.store.contract import Taken
-from loopguard_core.verdict import Tier
+from loopguard_core.verdict import Ruling, Tier
 from sessions import call, loop, pending, session, store_in
 
 
@@ -211,10 +211,10 @@ def test_an_error_inside_lets_the_call_run_and_is_said(tmp_path: Path) -> None:
     said: list[str] = []
     live = session(store_in(tmp_path), said=said)
 
-    def broken(event: Event) -> None:
+    def broken(event: object) -> Ruling:
         raise ZeroDivisionError
 
-    live._journal.start = broken
+    live._journal.start = broken  # type: ignore[method-assign]
     decision = live.before("search", "q")
     assert decision.run
     assert live.after(decision, "r") == ""

@@ -61,8 +61,11 @@ def test_threads_that_call_at_once(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(STOPS))
 def test_tasks_that_call_at_once(name: str, tmp_path: Path) -> None:
+    asked: list[bool] = []
+
     async def work(live: Any, go: asyncio.Event) -> bool:
         decision = await live.before_async("fetch", {"url": "x"})
+        asked.append(decision.run)
         if not decision.run:
             return False
         await go.wait()
@@ -72,7 +75,8 @@ def test_tasks_that_call_at_once(name: str, tmp_path: Path) -> None:
     async def batch(live: Any) -> int:
         go = asyncio.Event()
         tasks = [asyncio.ensure_future(work(live, go)) for _ in range(MANY)]
-        await asyncio.sleep(0.05)
+        while len(asked) < MANY:
+            await asyncio.sleep(0.001)
         go.set()
         return sum(await asyncio.gather(*tasks))
 

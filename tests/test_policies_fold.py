@@ -99,7 +99,7 @@ def test_asking_and_looking_record_nothing(events: list[Event]) -> None:
                 policy.counts()
                 return peek(call)
 
-            policy.peek = twice
+            policy.peek = twice  # type: ignore[method-assign]
             return policy
 
         assert rows(events, spied()) == want, name

@@ -122,7 +122,7 @@ STRANGE: dict[str, Any] = {
     "broken json": '{"a": 1',
     "null byte": "\x00",
     "complex": 1j,
-    "generator": (n for n in ()),
+    "generator": (n for n in range(0)),
 }
 
 

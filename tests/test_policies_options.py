@@ -172,7 +172,7 @@ def test_a_tool_can_have_its_own_thresholds(name: str) -> None:
 
 
 def test_mutating_tools_have_a_ladder_of_their_own_when_it_is_asked_for() -> None:
-    calls = [("Write", {})] * 4
+    calls: list[tuple[str, object]] = [("Write", {})] * 4
     assert tiers("graded", {}, calls) == ".wbh"
     assert tiers("graded", {"mutating": {}}, calls) == ".bhh"
     assert tiers("graded", {"mutating": {"warn": 2, "block": 3, "halt": 5}}, calls) == ".wbb"

@@ -235,7 +235,12 @@ def test_a_stopped_agent_is_let_go_from_another_process(url: str, tmp_path: Path
 
 
 def hook(url: str, event: str, call: str, **more: object) -> dict[str, object]:
-    told = {"session_id": "cc", "hook_event_name": event, "tool_name": "Bash", "tool_use_id": call}
+    told: dict[str, object] = {
+        "session_id": "cc",
+        "hook_event_name": event,
+        "tool_name": "Bash",
+        "tool_use_id": call,
+    }
     told |= {"tool_input": {"command": "ls"}, "cwd": "/", **more}
     done = subprocess.run(
         [sys.executable, "-I", "-S", LAUNCHER, "--agent", "claude-code", "--limit", "20"],
@@ -246,7 +251,8 @@ def hook(url: str, event: str, call: str, **more: object) -> dict[str, object]:
         check=True,
     )
     assert done.stderr == ""
-    return json.loads(done.stdout) if done.stdout.strip() else {}
+    said: dict[str, object] = json.loads(done.stdout) if done.stdout.strip() else {}
+    return said
 
 
 def test_a_hook_process_judges_and_records(url: str) -> None:

@@ -81,7 +81,10 @@ def terminal(tmp_path: Path) -> Terminal:
 
 
 def test_claude_code_gets_our_hooks_beside_its_own_settings(terminal: Terminal) -> None:
-    own = {"model": "x", "hooks": {"PreToolUse": [{"hooks": [{"command": "mine"}]}]}}
+    own: dict[str, Any] = {
+        "model": "x",
+        "hooks": {"PreToolUse": [{"hooks": [{"command": "mine"}]}]},
+    }
     told, said = terminal.told("claude", "-p", "do it", "--settings", json.dumps(own), "--", "-x")
     option, given, *rest = told["argv"]
     assert (option, rest) == ("--settings", ["-p", "do it", "--", "-x"])

@@ -40,6 +40,7 @@ def test_making_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_replay_gives_the_recorded_verdicts(name: str) -> None:
     recorded = events(name)
     guard = guard_of(recorded[0])
+    assert any("verdict" in event.data for event in recorded)
     for event in recorded:
         verdict = guard.apply(event)
         if event.type in ("call_start", "call_end"):

@@ -39,13 +39,13 @@ def test_a_program_gets_one_object_a_hit(place: Path) -> None:
 
 
 def test_what_cannot_be_searched_is_said(place: Path, tmp_path: Path) -> None:
-    for args, code in (
-        (["--store", place, "search", "nothing_of_that"], 0),
-        (["--store", place, "search", "!?"], 2),
-        (["--store", place, "search", "needle", "--session", "three"], 2),
-        (["--store", tmp_path / "missing.db", "search", "needle"], 2),
-        (["--store", tmp_path, "search", "needle"], 1),
+    for store, args, code in (
+        (place, ["nothing_of_that"], 0),
+        (place, ["!?"], 2),
+        (place, ["needle", "--session", "three"], 2),
+        (tmp_path / "missing.db", ["needle"], 2),
+        (tmp_path, ["needle"], 1),
     ):
-        done = console(*args)
+        done = console("--store", store, "search", *args)
         assert done.returncode == code
         assert done.stdout == b"" and len(done.stderr.splitlines()) == 1

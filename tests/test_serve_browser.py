@@ -129,8 +129,7 @@ async def elsewhere(html: str) -> AsyncIterator[int]:
     try:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        assert site._server is not None
-        yield site._server.sockets[0].getsockname()[1]
+        yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
 

@@ -97,7 +97,7 @@ def test_an_author_may_have_the_halt_as_text() -> None:
 
 
 def test_an_async_tool_is_guarded_alike(guard: LoopGuard) -> None:
-    @guard.tool(name="look")
+    @guard.tool(name="look")  # type: ignore[untyped-decorator]
     async def search(query: str) -> str:
         await asyncio.sleep(0)
         return "r"

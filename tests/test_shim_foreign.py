@@ -37,7 +37,7 @@ class Words(str):
 class Mapping(dict[str, object]):
     """A dict whose own methods raise."""
 
-    __iter__ = __len__ = __repr__ = items = keys = values = boom  # type: ignore[assignment]
+    __iter__ = __len__ = __repr__ = items = keys = values = boom
 
 
 class Changing(dict[str, object]):
@@ -52,7 +52,7 @@ class Changing(dict[str, object]):
 class Nothing:
     """An object that can neither be compared nor printed."""
 
-    __eq__ = __hash__ = __bool__ = __str__ = __repr__ = boom  # type: ignore[assignment]
+    __eq__ = __hash__ = __bool__ = __str__ = __repr__ = boom
 
 
 class Several:
@@ -67,13 +67,13 @@ class Several:
 class Silent(Exception):
     """An error that cannot say what it is."""
 
-    __str__ = __repr__ = add_note = boom  # type: ignore[assignment]
+    __str__ = __repr__ = add_note = boom
 
 
 class Number(int):
     """A number that does not print."""
 
-    __str__ = __repr__ = __int__ = __index__ = bit_length = boom  # type: ignore[assignment]
+    __str__ = __repr__ = __int__ = __index__ = bit_length = boom
 
 
 VALUES: list[object] = [

@@ -50,7 +50,8 @@ def fresh() -> Guard:
 
 def log(calls: str, *, stored: bool) -> list[Event]:
     """A call of each letter; with *stored*, their records stand on the events."""
-    guard, events = fresh(), []
+    guard = fresh()
+    events: list[Event] = []
 
     def add(type: str, **data: object) -> Event:
         event = Event(type, "s", seq=len(events) + 1, data=dict(data))

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,13 +125,15 @@ def test_a_store_that_cannot_be_used_is_said_in_one_line(
 def test_a_locked_store_makes_a_decision_fail_and_not_hang(
     args: tuple[str, ...], store: Path
 ) -> None:
+    if "resume" in args:
+        assert command(store, "halt", "one").code == 0
     with sqlite3.connect(store, isolation_level=None) as db:
         db.execute("BEGIN IMMEDIATE")
         done = command(store, *args)
         db.execute("ROLLBACK")
     db.close()
-    assert done.code in (1, 2)
-    assert done.err.count("\n") == 1
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "is locked" in done.err
 
 
 def test_reading_does_not_mind_a_writer(store: Path) -> None:
@@ -182,7 +185,13 @@ def test_a_name_with_escapes_is_harmless_in_an_error() -> None:
 
 def test_foreign_text_stays_text(store: Path, tmp_path: Path) -> None:
     nasty = "\x1b]0;owned\x07\x1b[2J[bold]\u202e[/]\x9b31m\x00"
-    event = {"type": "call", "tool": nasty, "args": {nasty: nasty}, "result": nasty, "ok": True}
+    event: dict[str, Any] = {
+        "type": "call",
+        "tool": nasty,
+        "args": {nasty: nasty},
+        "result": nasty,
+        "ok": True,
+    }
     start = {"type": "session_start", "agent": nasty, "cwd": nasty, "session": "three"}
     lines = [start, {"type": "user_message", "text": nasty, "session": "three"}]
     lines += [{**event, "session": "three"}] * 3

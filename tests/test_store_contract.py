@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import postgres
 from loopguard_core.events import TYPES, Event
-from loopguard_core.store.contract import Stale, Store, StoreError, Taken
+from loopguard_core.store.contract import Request, Session, Stale, Store, StoreError, Taken
 from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore
 
@@ -80,7 +80,11 @@ def _try(store: Store, step: tuple[str, str, int, str, int]) -> tuple[object, ob
 
 def _everything(store: Store) -> object:
     names = ["s", "t", "nobody"]
-    shown = [*store.sessions(), *store.requests(), *store.requests(pending=True)]
+    shown: list[Session | Request] = [
+        *store.sessions(),
+        *store.requests(),
+        *store.requests(pending=True),
+    ]
     return (
         [{name: getattr(x, name) for name in x.__slots__} for x in shown],
         [(store.read(s), store.read(s, after=2, limit=3, payloads=False)) for s in names],

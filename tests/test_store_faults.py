@@ -174,7 +174,7 @@ def test_a_header_that_is_damaged_while_it_is_open(place: Path) -> None:
     with pytest.raises(StoreError):
         for _ in range(50):
             note(store)
-            store._link._drop()  # as after a fork
+            store._link._drop()  # type: ignore[attr-defined] # as after a fork
 
 
 def test_a_newer_schema_is_refused_by_name(place: Path) -> None:
@@ -196,9 +196,9 @@ def test_another_programs_database_is_refused_and_left_alone(place: Path) -> Non
 
 
 def test_a_missing_store_is_not_made_by_those_who_only_read(place: Path) -> None:
-    for how in ({"create": False}, {"read_only": True}):
+    for create, read_only in ((False, False), (True, True)):
         with pytest.raises(StoreError, match="no event store"):
-            open_store(str(place), **how)
+            open_store(str(place), create=create, read_only=read_only)
     assert not place.exists()
     with pytest.raises(StoreError, match="is a directory"):
         open_store(str(place.parent))

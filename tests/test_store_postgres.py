@@ -198,7 +198,7 @@ def test_a_child_after_a_fork_has_a_connection_of_its_own(store: Store, url: str
     done = threading.Event()
 
     def hold() -> None:
-        with store._link.lock:
+        with store._link.lock:  # type: ignore[attr-defined]
             held.set()
             done.wait(30)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
 import postgres
+from commands import until
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Stale, Store, Taken
 from loopguard_core.store.door import open_store
@@ -40,6 +40,12 @@ def store(url: str) -> Iterator[Store]:
         yield opened
 
 
+def until_asleep(url: str) -> None:
+    """Until a note is just being written."""
+    asleep = ASLEEP.format(url.rpartition("/")[2])
+    until(lambda: postgres.server().run(asleep) != [(0,)], "a note that is being written")
+
+
 def answer(request: str, resolution: str) -> Event:
     return Event("request_resolved", "s", data={"request": request, "resolution": resolution})
 
@@ -54,10 +60,7 @@ def test_who_sends_much_and_who_answers_do_not_wait_for_each_other(url: str, sto
 
     sending = threading.Thread(target=send)
     sending.start()
-    asleep = ASLEEP.format(url.rpartition("/")[2])
-    end = time.monotonic() + 10
-    while postgres.server().run(asleep) == [(0,)] and time.monotonic() < end:
-        time.sleep(0.005)
+    until_asleep(url)
     with pytest.raises((Taken, Stale)):
         store.append(answer(asked, "approved"))
     sending.join()
@@ -81,13 +84,11 @@ def test_what_is_under_way_while_a_session_is_deleted_leaves_no_headless_log(
 
     sending = threading.Thread(target=send)
     sending.start()
-    end = time.monotonic() + 10
-    while postgres.server().run(ASLEEP.format(name)) == [(0,)] and time.monotonic() < end:
-        time.sleep(0.005)
+    until_asleep(url)
     assert store.forget("s") == 7
     sending.join()
     assert sent == [7]
-    assert store.read("s") == store.requests() == store.sessions() == []
+    assert (store.read("s"), store.requests(), store.sessions()) == ([], [], [])
     store.append(Event("call_end", "s"))
     assert [e.seq for e in store.read("s")] == [1]
     assert postgres.server().run("SELECT count(*) FROM loopguard.payload", name) == [(0,)]

@@ -199,9 +199,9 @@ def pages(store: Store, ask: Callable[[Store, int], object], last: int) -> int:
             asked.append((statement, values))
         return run(statement, values, seconds, **more)
 
-    link._run = record
+    link._run = record  # type: ignore[assignment, method-assign]
     ask(store, last)
-    link._run = run
+    link._run = run  # type: ignore[method-assign]
     touched = 0
     link.write("BEGIN")
     for statement, values in asked:

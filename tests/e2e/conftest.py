@@ -19,6 +19,20 @@ def desk(tmp_path: Path) -> Any:
     return Desk(tmp_path)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--installed", action="store_true", help="the agent is here: a skip is a failure"
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not session.config.getoption("--installed") or reporter is None:
+        return
+    if session.exitstatus == pytest.ExitCode.OK and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("claude_agent_sdk")
+pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed")
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher
 from inprocess import Desk

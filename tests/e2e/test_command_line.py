@@ -69,7 +69,9 @@ def test_one_call_is_approved_by_another_process_and_the_next_is_asked_about_aga
 
 @each()
 def test_a_human_changes_the_arguments(kind: type[CommandLine], tmp_path: Path) -> None:
-    words = [("modify", json.dumps({"command": "echo CHANGED", **kind.beside}))]
+    words: list[tuple[str, ...]] = [
+        ("modify", json.dumps({"command": "echo CHANGED", **kind.beside}))
+    ]
     with kind(tmp_path, repeat(kind.shell(LOOK), 3), ASK) as agent, Human(agent.bench, words):
         last = agent.say("please read the file")[-1].latest
     assert "CHANGED" in last and kind.said_changed in last

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain")
+pytest.importorskip("langchain", reason="langchain is not installed")
 
 from inprocess import Desk, Hanging
 from langchain.agents import create_agent

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp.server.mcpserver")
+pytest.importorskip("mcp.server.mcpserver", reason="mcp 2 is not installed")
 
 from inprocess import Desk
 from mcp import Client, StdioServerParameters

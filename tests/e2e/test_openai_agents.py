@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("agents.tool_guardrails")
+pytest.importorskip("agents.tool_guardrails", reason="openai-agents is not installed")
 
 from agents import Agent, Runner, function_tool, set_tracing_disabled
 from agents.exceptions import ToolInputGuardrailTripwireTriggered

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-pytest.importorskip("pydantic_ai")
+pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
 
 from inprocess import Desk, Hanging
 from pydantic_ai import Agent, ModelRetry

@@ -97,7 +97,7 @@ def _stream(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "message_start", {"type": "message_start", "message": head}
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
-            empty = {"type": "text", "text": ""}
+            empty: dict[str, Any] = {"type": "text", "text": ""}
             delta = {"type": "text_delta", "text": block["text"]}
         else:
             empty = {**block, "input": {}}
