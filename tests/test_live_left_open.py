@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def ends(store: Store, name: str = "s") -> dict[str, str]:
     "settings", [{}, {"policies": {"graded": {"count": "cumulative_in_task"}}}]
 )
 def test_a_session_that_goes_on_in_another_process_ends_what_an_earlier_turn_left_open(
-    tmp_path: Path, settings: dict[str, object]
+    tmp_path: Path, settings: dict[str, Any]
 ) -> None:
     store = store_in(tmp_path)
     first = session(store, **settings)
