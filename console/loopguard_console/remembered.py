@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from loopguard_console.layout import Layout
+from loopguard_core import files
 
 NOTES = 20  # notes kept for each project
 BOOKMARKS = 500  # kept for each session
@@ -27,7 +27,7 @@ class Remembered:
         self._data: dict[str, Any] = {}
         if place is not None:
             with contextlib.suppress(OSError, ValueError, RecursionError):
-                found = json.loads(place.read_bytes())
+                found = json.loads(files.read(str(place), follow=True))
                 self._data = found if isinstance(found, dict) else {}
 
     def text(self, name: str) -> str:
@@ -149,10 +149,6 @@ class Remembered:
         place = self._place
         if place is None:
             return
-        made = place.with_name(f"{place.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(self._data, file)
-            made.replace(place)
+            files.replace(str(place), json.dumps(self._data).encode())

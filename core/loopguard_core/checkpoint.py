@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from loopguard_core import __version__
+from loopguard_core import __version__, files
 from loopguard_core.freezing import Unfreezable
 from loopguard_core.hashing import blake2b
 
@@ -48,8 +48,7 @@ class Checkpoint:
     def load(self, guard: Guard) -> bool:
         """Bring a fresh *guard* to the checkpoint. False: there is none, and *guard* is as it was."""
         try:
-            with open(self._path, "rb") as file:
-                content = file.read()
+            content = files.read(self._path)
         except OSError:
             return False
         seal, body = content[:_SEAL], memoryview(content)[_SEAL:]
@@ -107,18 +106,9 @@ class Checkpoint:
         )
 
     def _write(self, content: bytes) -> None:
-        folder = os.path.dirname(self._path)
-        made = f"{self._path}.{os.getpid()}"
-        try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(handle, "wb") as file:
-                file.write(content)
-            os.replace(made, self._path)
-            if self.seq < 200:  # now and then
-                clear(folder)
-        except OSError:
-            pass
+        files.keep(self._path, content)
+        if self.seq < 200:  # now and then
+            clear(os.path.dirname(self._path))
 
 
 def _changed(kind: type) -> int:
@@ -130,9 +120,15 @@ def _changed(kind: type) -> int:
 
 
 def clear(folder: str, seconds: float = _STALE) -> None:
-    """Take away what was left in *folder* by sessions that never ended. Raises ``OSError``."""
+    """Take away what was left in *folder* by sessions that never ended. Best effort: nothing is raised."""
     oldest = time.time() - seconds
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.stat().st_mtime < oldest:
-                os.unlink(entry.path)
+    try:
+        with os.scandir(folder) as entries:
+            left = [e.path for e in entries if e.stat(follow_symlinks=False).st_mtime < oldest]
+    except OSError:
+        return
+    for path in left:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass  # a folder that somebody made, or gone already

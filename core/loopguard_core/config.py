@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core import files
 from loopguard_core.events import dump, load
 from loopguard_core.hashing import blake2b
 from loopguard_core.policies import registry
@@ -218,8 +219,7 @@ def _mentions(path: str) -> bool:
 
 def _bytes(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return files.read(path, follow=True)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -228,14 +228,13 @@ def _section(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
     content = _bytes(path)
     cached = _cache_file(content, path, environ)
     try:
-        with open(cached, "rb") as file:
-            found = load(file.read())
+        found = load(files.read(cached))
         if isinstance(found, dict):
             return found
     except (OSError, ValueError):
         pass  # not there yet, or damaged: parsed again
     section = _parse(path, content)
-    keep_private(cached, dump(section).encode())  # else the next process parses again
+    files.keep(cached, dump(section).encode())  # else the next process parses again
     return section
 
 
@@ -268,21 +267,6 @@ def state_folder(environ: Mapping[str, str] | None = None) -> str:
     if not os.path.isabs(state):
         state = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "loopguard")
-
-
-def keep_private(path: str, content: bytes) -> None:
-    """Write a file below ``state_folder`` that only its owner may read. Best effort: nothing is raised."""
-    made = f"{path}.{os.getpid()}"
-    try:
-        folder = os.path.dirname(path)
-        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(handle, "wb") as file:
-            file.write(content)
-        os.replace(made, path)
-    except OSError:
-        pass
 
 
 def _redaction(read: Reader) -> Redaction | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from loopguard_core import files
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of, place_of, spool_file
@@ -82,9 +83,8 @@ class Doors:
 def _check_calm(note: str) -> None:
     """Raises what the last process met that tried, where that was a moment ago."""
     try:
-        with open(note, encoding="utf-8") as file:
-            said = file.read()
-            age = time.time() - os.fstat(file.fileno()).st_mtime
+        said = files.read(note).decode()
+        age = time.time() - os.stat(note).st_mtime
     except (OSError, ValueError):
         return
     if said and 0 <= age < CALM:
@@ -94,8 +94,6 @@ def _check_calm(note: str) -> None:
 def _note(note: str, error: str) -> None:
     """Best effort: where it cannot be written, the next process tries the server itself."""
     try:
-        handle = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(error)
+        files.replace(note, error.encode("utf-8", "replace"))
     except OSError:
         pass

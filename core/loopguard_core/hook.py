@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from loopguard_core import patterns, pinning
+from loopguard_core import files, patterns, pinning
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError, denies
 from loopguard_core.doors import Doors
@@ -222,7 +222,8 @@ class Hook:
         from loopguard_core.inside import ENVIRONMENT  # once a session
 
         try:
-            with open(path, "a", encoding="utf-8") as file:
+            there = files.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, follow=True)
+            with open(there, "a", encoding="utf-8") as file:
                 file.write(f"export {ENVIRONMENT}='{heard.session.replace(chr(39), '')}'\n")
         except OSError as error:
             self.say(f"{path} cannot be written: {error.strerror}")

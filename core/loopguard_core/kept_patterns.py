@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import sys
 
+from loopguard_core import files
 from loopguard_core.checkpoint import clear
-from loopguard_core.config import keep_private, state_folder
+from loopguard_core.config import state_folder
 from loopguard_core.events import dump, load
 from loopguard_core.hashing import blake2b
 
@@ -37,8 +38,7 @@ class KeptPatterns:
         """The compiled *pattern* where it is kept."""
         try:
             path = self._path(pattern, flags)
-            with open(path, "rb") as file:
-                digest, _, code = file.read().partition(b"\n")
+            digest, _, code = files.read(path).partition(b"\n")
             return _made(pattern, *load(code)) if digest == _digest(path, code) else None
         except Exception:  # noqa: BLE001 - not there, or of another kind
             return None
@@ -57,11 +57,8 @@ class KeptPatterns:
             return
         content = dump(parts).encode()
         path = self._path(made.pattern, flags)
-        keep_private(path, _digest(path, content) + b"\n" + content)
-        try:
-            clear(self._folder, _STALE)
-        except OSError:
-            pass
+        files.keep(path, _digest(path, content) + b"\n" + content)
+        clear(self._folder, _STALE)
 
     def _path(self, pattern: str, flags: int) -> str:
         about = f"{sys.implementation.name}\0{sys.hexversion}\0{sys.byteorder}\0{flags}\0{pattern}"

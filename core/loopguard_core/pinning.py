@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from loopguard_core import config as configuration
+from loopguard_core import files
 from loopguard_core.checkpoint import clear
 from loopguard_core.config import Config, ConfigError
 from loopguard_core.events import dump, load
@@ -102,16 +103,13 @@ def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
         "source": pin.source,
         "told": pin.told,
     }
-    configuration.keep_private(_path(pin.session, environ), dump(content).encode())
+    files.keep(_path(pin.session, environ), dump(content).encode())
 
 
 def begin(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
     """Keep the first *pin* of a session, and take away those of sessions that were never ended."""
     keep(pin, environ)
-    try:
-        clear(os.path.dirname(_path(pin.session, environ)), _STALE)
-    except OSError:
-        pass
+    clear(os.path.dirname(_path(pin.session, environ)), _STALE)
 
 
 def drop(session: str, environ: Mapping[str, str] | None = None) -> None:
@@ -188,8 +186,7 @@ def _path(session: str, environ: Mapping[str, str] | None) -> str:
 
 def _read(session: str, environ: Mapping[str, str] | None) -> Pin | None:
     try:
-        with open(_path(session, environ), "rb") as file:
-            said = load(file.read())
+        said = load(files.read(_path(session, environ)))
         config = Config(said["raw"], said["place"], digest=said["digest"])
         places = (said["folder"], said["named"], said["store"])
         return Pin(session, config, *places, said["source"], said["told"])

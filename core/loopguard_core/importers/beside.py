@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from loopguard_core import files
+
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _OPENING = 65_536
 
@@ -16,8 +18,7 @@ _OPENING = 65_536
 def session_in(path: Path) -> str:
     """The session id that a transcript's first records name; empty where none does."""
     try:
-        with path.open("rb") as file:
-            found = _SESSION.search(file.read(_OPENING))
+        found = _SESSION.search(files.read(str(path), _OPENING, follow=True))
     except OSError:
         return ""
     return found[1].decode("utf-8", "replace") if found else ""
@@ -29,7 +30,7 @@ def subagent_files(path: Path | None, session: str) -> list[Path]:
         return []
     below = sorted((path.with_suffix("") / "subagents").rglob("agent-*.jsonl"))
     same = (p for p in sorted(path.parent.glob("agent-*.jsonl")) if session_in(p) == session)
-    return [*below, *same]
+    return [p for p in (*below, *same) if p.is_file()]
 
 
 class Families:

@@ -7,6 +7,7 @@ Checked on versions 2.0.64 to 2.1.332. Subagents are found in all three places w
 
 from __future__ import annotations
 
+from loopguard_core import files
 from loopguard_core.events import load
 from loopguard_core.importers.base import (
     Importer,
@@ -97,7 +98,10 @@ def _sidecar(path: Path | None) -> dict[str, Any]:
     if path is None or not path.name.startswith("agent-"):
         return {}
     try:
-        return {**obj(load(path.with_suffix(".meta.json").read_bytes())), "beside": True}
+        return {
+            **obj(load(files.read(str(path.with_suffix(".meta.json")), follow=True))),
+            "beside": True,
+        }
     except (OSError, ValueError):
         return {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+from loopguard_core import files
 from loopguard_core.importers.base import Unreadable
 
 TYPE_CHECKING = False
@@ -32,7 +33,10 @@ def rows(path: Path, sql: str, *values: object) -> Iterator[dict[str, Any]]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Read-only; where even the log beside it cannot be read, the file alone."""
+    """Read-only; where even the log beside it cannot be read, the file alone. Raises ``Unreadable``."""
+    wrong = files.odd_database(str(path))
+    if wrong:
+        raise Unreadable(wrong)
     place = path.absolute().as_uri()
     try:
         db = sqlite3.connect(f"{place}?mode=ro", uri=True)

@@ -6,6 +6,8 @@ import io
 import json
 import re
 
+from loopguard_core import files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +36,8 @@ def event_files(folder: Path) -> list[Path]:
 class Joined(io.RawIOBase):
     """Files of one JSON document each, as lines."""
 
-    def __init__(self, files: list[Path]) -> None:
-        self._lines = _lines(files)
+    def __init__(self, paths: list[Path]) -> None:
+        self._lines = _lines(paths)
         self._ready = b""
 
     def readable(self) -> bool:
@@ -51,9 +53,9 @@ class Joined(io.RawIOBase):
         return size
 
 
-def _lines(files: list[Path]) -> Iterator[bytes]:
-    for path in files:
-        content = path.read_bytes().strip()
+def _lines(paths: list[Path]) -> Iterator[bytes]:
+    for path in paths:
+        content = files.read(str(path), follow=True).strip()
         if b"\n" in content:
             try:
                 content = json.dumps(json.loads(content)).encode()

@@ -4,6 +4,7 @@ and what ``opencode run --format json`` prints.
 
 from __future__ import annotations
 
+from loopguard_core import files
 from loopguard_core.events import load
 from loopguard_core.importers.base import obj, string
 
@@ -50,11 +51,11 @@ def kept(info: dict[str, Any], path: Path, report: Report) -> dict[str, Any]:
 def _objects(folder: Path, report: Report) -> Iterator[dict[str, Any]]:
     """The objects in the files of *folder*, by name, which is the order of their making."""
     try:
-        files = sorted(folder.glob("*.json"))
+        found = sorted(folder.glob("*.json"))
     except OSError:
         return
-    for file in files:
+    for file in found:
         try:
-            yield obj(load(file.read_bytes()))
+            yield obj(load(files.read(str(file), follow=True)))
         except (OSError, ValueError) as error:
             report.bad(0, f"{file.parent.name}/{file.name}: {error}")

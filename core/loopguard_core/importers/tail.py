@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 
+from loopguard_core import files
 from loopguard_core.events import load
 from loopguard_core.importers.head import Head
 from loopguard_core.importers.source import Source
@@ -42,7 +43,7 @@ class Tail(Source):
         self._inflated = None
         self._lines = []
         self.head = Head("lines", path.name, b"", [])
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = files.opened(str(path), follow=True)
         self._inode = os.fstat(self._fd).st_ino
         self._read = 0
         self._rest = b""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from loopguard_core import files
 from loopguard_core.store import schema
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
@@ -27,6 +28,7 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
         _check_writable(path)
     elif not os.path.exists(path):
         raise StoreError(f"there is no event store at {path}")
+    _check_files(path)
     db = _connect(path)
     try:
         _check_kind(db, path)
@@ -42,6 +44,13 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _check_files(path: str) -> None:
+    """Raises ``StoreError`` where something else stands under the name of a file of the store."""
+    wrong = files.odd_database(path)
+    if wrong:
+        raise StoreError(f"the event store cannot be opened: {wrong}")
 
 
 def _check_writable(path: str) -> None:
@@ -67,6 +76,7 @@ def to_read(path: str) -> sqlite3.Connection | None:
     """The store at *path*, which nothing is written to; None while it is empty and may just be made."""
     if not os.path.exists(path):
         raise StoreError(f"there is no event store at {path}")
+    _check_files(path)
     db = _readable(path)
     try:
         _check_kind(db, path)

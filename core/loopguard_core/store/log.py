@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from loopguard_core import files
 from loopguard_core.store.driver import code_of, sqlite3
 from loopguard_core.store.paths import file_id, logs
 
@@ -38,7 +39,7 @@ _PASSED_OVER = b"?"
 def exceeds(store: str, size: int) -> bool:
     """True where more than *size* bytes of the log of *store* are in use, or would be read by the next
     one to open it. Raises ``OSError``."""
-    log = os.open(f"{store}-wal", os.O_RDONLY | os.O_CLOEXEC)
+    log = files.opened(logs(store)[0])
     try:
         if os.fstat(log).st_size <= size:
             return False
@@ -60,7 +61,7 @@ def _frame(header: bytes) -> int:
 def mark(store: str) -> Mark:
     """How the log of *store* stands for who has just opened it."""
     try:
-        log = os.open(logs(store)[0], os.O_RDONLY | os.O_CLOEXEC)
+        log = files.opened(logs(store)[0])
     except OSError:
         return EMPTY
     try:
@@ -84,7 +85,7 @@ def look(store: str, before: Mark, db: sqlite3.Connection | None = None) -> Mark
 
 
 def _look(store: str, before: Mark, db: sqlite3.Connection | None) -> Mark | None:
-    log = os.open(logs(store)[0], os.O_RDONLY | os.O_CLOEXEC)
+    log = files.opened(logs(store)[0])
     try:
         size = os.fstat(log).st_size
         if not size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core import urls
+from loopguard_core import files, urls
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError
 
@@ -206,10 +206,14 @@ def machine_key(store: str, *, create: bool = True) -> bytes:
 
 def _read_key(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read(KEY_BYTES)
+        return files.read(path, KEY_BYTES)
     except FileNotFoundError:
         return None
+    except files.NotAFile as error:
+        raise StoreError(
+            f"cannot read the key file {path}: {error.strerror}; remove it to have a new one made "
+            "(digests of before will not compare equal)"
+        ) from None
     except OSError as error:
         raise StoreError(f"cannot read the key file {path}: {error.strerror}") from None
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from time import perf_counter_ns, sleep
 
-from loopguard_core.store.paths import last_written
+from loopguard_core import files
+from loopguard_core.store.paths import last_written, logs
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -34,7 +35,7 @@ class Line:
         self._file = -1
         if flock is not None:
             try:  # SQLite itself locks the other two files only
-                self._file = os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+                self._file = files.opened(logs(path)[0])
             except OSError:
                 pass
 

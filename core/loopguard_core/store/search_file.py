@@ -9,6 +9,7 @@ import os
 import sqlite3
 import time
 
+from loopguard_core import files
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.search import BATCH, CLOSE, OPEN, Hit, Index, text_of
@@ -47,11 +48,14 @@ class FileIndex(Index):
 
     def _open(self) -> sqlite3.Connection:
         try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(files.opened(self._path, os.O_RDWR | os.O_CREAT))
         except OSError as error:
             raise StoreError(
-                f"cannot make the search index {self._path}: {error.strerror}"
+                f"cannot make the search index {self._path}: {error.strerror}; it can be removed"
             ) from None
+        wrong = files.odd_database(self._path)
+        if wrong:
+            raise StoreError(f"the search index cannot be opened: {wrong}")
         db = sqlite3.connect(self._path, timeout=1.0, isolation_level=None)
         db.execute("PRAGMA journal_mode = WAL").fetchall()
         db.execute("PRAGMA synchronous = OFF")

@@ -12,6 +12,7 @@ import os
 import zlib
 from fcntl import LOCK_EX, LOCK_NB, flock
 
+from loopguard_core import files
 from loopguard_core.events import Event
 from loopguard_core.redact import Redaction, Redactor
 from loopguard_core.store import rows, schema
@@ -205,14 +206,14 @@ class Alone:
 
     def __enter__(self) -> bool:
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = files.opened(self._path, os.O_RDWR | os.O_CREAT)
             flock(self._file, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             self._let_go()
         except OSError as error:
             self._let_go()
             raise StoreError(
-                f"the lock {self._path} cannot be had: {error.strerror}; mend its permissions"
+                f"the lock {self._path} cannot be had: {error.strerror}; mend its permissions, or remove it"
             ) from None
         return self._file >= 0
 
@@ -254,11 +255,10 @@ def open_spool(
 
 
 def _is_foreign(path: str) -> bool:
-    """True where *path* is no SQLite file: a disk that failed, or a folder."""
+    """True where *path* is no SQLite file: a disk that failed, a folder, a pipe."""
     try:
-        with open(path, "rb") as file:
-            begins = file.read(len(_MAGIC))
-    except IsADirectoryError:
+        begins = files.read(path, len(_MAGIC), follow=True)
+    except files.NotAFile:
         return True
     except OSError:
         return False
@@ -270,7 +270,7 @@ def _put_aside(path: str) -> str:
     aside = f"{path}.damaged-{os.urandom(4).hex()}"
     try:
         for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(path + suffix):
+            if os.path.lexists(path + suffix):
                 os.rename(path + suffix, aside + suffix)
     except OSError as error:
         raise StoreError(

@@ -1,0 +1,98 @@
+"""Files that stand under names which others know: nothing that was put there instead of one is waited for or followed.
+
+Whoever runs as this person may write to the state directory, also a model with a shell. Opening a pipe or a device
+may take for ever; a link would have another file read, or overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_KIND, _FILE = 0o170000, 0o100000
+_KINDS = {0o010000: "a pipe", 0o120000: "a link", 0o040000: "a folder", 0o140000: "a socket"}
+
+
+class NotAFile(OSError):
+    """Something else stands where a file is expected; ``strerror`` says what."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        super().__init__(22, f"it is {kind}, not a file", path)
+
+
+def odd(path: str, *, follow: bool = False) -> str:
+    """What stands at *path* instead of a file: ``a pipe``, ``a link``…; empty for a file, and for nothing.
+
+    *follow*: a link to a file is as good as one.
+    """
+    try:
+        mode = os.stat(path, follow_symlinks=follow).st_mode & _KIND
+    except OSError:
+        return ""
+    return "" if mode == _FILE else _KINDS.get(mode, "a device")
+
+
+def odd_database(path: str) -> str:
+    """What is wrong with the files of the SQLite database at *path*, in words; empty where nothing is.
+
+    SQLite waits for ever for a pipe that stands beside a database under a name of its own.
+    """
+    kind, real = odd(path), path
+    if kind == _KINDS[0o120000]:  # it keeps its files beside what a link leads to
+        real = os.path.realpath(path)
+        kind = odd(real)
+    if kind:
+        return f"{path} is {kind}, not a file; name another one, or remove it"
+    for name in (f"{real}-journal", f"{real}-wal", f"{real}-shm"):
+        kind = odd(name)
+        if kind:
+            return f"{name} is {kind}, not a file; remove it"
+    return ""
+
+
+def opened(path: str, flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
+    """A descriptor of the file at *path*, made 0600 where *flags* make one. Raises ``OSError``."""
+    link = 0 if follow else os.O_NOFOLLOW
+    try:
+        file = os.open(path, flags | link | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except OSError:
+        kind = odd(path, follow=follow)
+        if kind:
+            raise NotAFile(path, kind) from None
+        raise
+    if os.fstat(file).st_mode & _KIND != _FILE:
+        os.close(file)
+        raise NotAFile(path, odd(path, follow=follow) or "something else")
+    return file
+
+
+def read(path: str, size: int = -1, *, follow: bool = False) -> bytes:
+    """The file at *path*, of which at most *size* bytes. Raises ``OSError``."""
+    with open(opened(path, follow=follow), "rb", buffering=0) as file:
+        return file.read(size) or b""
+
+
+def replace(path: str, content: bytes) -> None:
+    """Have *content* stand at *path*, 0600, in one step. Raises ``OSError``."""
+    made = f"{path}.{os.urandom(4).hex()}"
+    try:
+        with open(os.open(made, _NEW, 0o600), "wb") as file:
+            file.write(content)
+        os.replace(made, path)
+    except OSError:
+        try:
+            os.unlink(made)
+        except OSError:
+            pass  # it was not made
+        raise
+
+
+def keep(path: str, content: bytes) -> None:
+    """The same for what can be made again: its folder is made, 0700, and nothing is raised."""
+    try:
+        folder = os.path.dirname(path)
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        replace(path, content)
+    except OSError:
+        pass
