@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -54,6 +55,29 @@ def test_every_test_and_benchmark_that_the_docs_name_is_there() -> None:
     for page in PAGES:
         for name in re.findall(r"\b(?:test_\w+|benchmarks/\w+)\.py\b", page.read_text("utf-8")):
             assert list(ROOT.glob(name) if "/" in name else (ROOT / "tests").rglob(name)), name
+
+
+def test_every_promise_of_reliability_is_shown_by_a_test_that_runs() -> None:
+    text = (ROOT / "docs" / "reliability.md").read_text("utf-8")
+    promises = re.findall(r"^\| (?!promise )(.+) \| (.+?) \|$", text, re.MULTILINE)
+    assert len(promises) > 60
+    for promise, shown_by in promises:
+        names = re.findall(r"`(test_\w+\.py)`", shown_by)
+        assert names or "`benchmarks/" in shown_by, promise
+        for name in names:
+            assert by_default(ROOT / "tests" / name), name
+
+
+def by_default(path: Path) -> list[str]:
+    """The tests of a file that a plain run of pytest does."""
+    body = ast.parse(path.read_text("utf-8")).body
+    found = [item for item in body if isinstance(item, ast.FunctionDef)]
+    return [
+        item.name
+        for item in found
+        if item.name.startswith("test_")
+        and not any("mark.slow" in ast.unparse(mark) for mark in item.decorator_list)
+    ]
 
 
 def test_every_module_that_the_architecture_names_is_there() -> None:
