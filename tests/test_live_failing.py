@@ -323,6 +323,49 @@ def test_a_call_that_comes_again_under_its_id_counts_once(tmp_path: Path) -> Non
         store.append(Event("call_start", "s", data={"call": "same", "tool": "search"}))
 
 
+def test_a_replayed_history_runs_as_it_ran_and_counts_nothing(tmp_path: Path) -> None:
+    """Also where as many new calls would be stopped by now."""
+    config = Config({"policy": "hermes", "policies": {"hermes": {"hard_stop_enabled": True}}})
+
+    def history(live: LiveSession, calls: int) -> list[int]:
+        counts = []
+        for n in range(calls):
+            decision = live.before("search", "q", call=f"c{n}")
+            assert decision.run and not decision.request
+            counts.append(decision.ruling.verdict.count)
+            live.after(decision, "no", outcome="error")
+        return counts
+
+    counted = history(LiveSession(config, "s", store=store_in(tmp_path)), 5)
+    again = LiveSession(config, "s", store=store_in(tmp_path), resumed=True, say=print)
+    assert history(again, 5) == counted
+    assert history(again, 5) == counted
+    new = again.before("search", "q", call="c5")
+    assert not new.run and new.ruling.verdict.count == 5
+    types = [e.type for e in store_in(tmp_path).read("s")]
+    assert types.count("call_start") == 6 and types.count("request_opened") == 1
+
+
+def test_a_host_that_uses_its_ids_again_is_guarded(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    for page in ("one", "two"):
+        for _ in range(2):  # the second time it is the same call
+            decision = live.before("search", page, call="call_0")
+            live.after(live.recall("call_0", "search", page), "r")
+    for n in range(3):
+        decision = live.before("search", "again", call="call_0" if n == 0 else "")
+        live.after(decision, "r")
+    assert decision.tier is Tier.BLOCK
+    log = store.read("s")
+    starts = [e for e in log if e.type == "call_start"]
+    assert [e.data["args"] for e in starts] == ["one", "two", *["again"] * 3]
+    assert len({e.data["message"] for e in starts}) == 5
+    assert [e.data["call"] for e in starts] == [
+        e.data["call"] for e in log if e.type == "call_end"
+    ], "each with its own end"
+
+
 def test_two_processes_on_one_session_see_each_others_calls(tmp_path: Path) -> None:
     one = session(store_in(tmp_path))
     two = LiveSession(

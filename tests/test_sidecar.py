@@ -220,6 +220,18 @@ def test_what_cannot_be_understood_is_an_error_of_that_line_alone(tmp_path: Path
     assert "Traceback" not in said
 
 
+def test_a_host_that_uses_its_ids_again_hears_of_its_calls_under_them(tmp_path: Path) -> None:
+    with Sidecar(tmp_path) as sidecar:
+        for args in ("one", "two"):
+            ruling = sidecar.start("call_0", args=args)
+            assert (ruling["call"], ruling["run"]) == ("call_0", True)
+            advice = sidecar.ask({"type": "call_end", "call": "call_0", "result": "r"})
+            assert advice["call"] == "call_0"
+        sidecar.end()
+    starts = [e for e in sidecar.events() if e.type == "call_start"]
+    assert [e.data["args"] for e in starts] == ["one", "two"]
+
+
 def test_sessions_are_told_apart(tmp_path: Path) -> None:
     with Sidecar(tmp_path) as sidecar:
         for name in ("a", "b"):

@@ -16,6 +16,7 @@ from loopguard_core.identity import Digester
 from loopguard_core.importers.door import open_stream
 from loopguard_core.importers.storing import StoreWriter
 from loopguard_core.processes import started
+from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.export import export, export_lines
@@ -55,7 +56,9 @@ def logs(draw: st.DrawFn) -> list[Event]:
         ran = {**end, "ids": {"exact": {"r": draw(digests)}}}
         refused = {"call": f"c{n}", "outcome": "blocked", "result": "it was not run"}
         given_up = {"call": f"c{n}", "outcome": "cancelled", "result": None}
-        events.append(Event("call_end", data=draw(st.sampled_from([ran, refused, given_up]))))
+        left_open = {"call": f"c{n}", "outcome": "pending", "result": None}
+        ends = st.sampled_from([ran, refused, given_up, left_open])
+        events.append(Event("call_end", data=draw(ends)))
         events.append(Event(draw(st.sampled_from(["user_message", "note"])), data={"text": "t"}))
     for event in events:
         event.session = "s"
@@ -78,6 +81,22 @@ def test_export_and_import_lose_nothing(
     for _ in range(2):  # a second import adds nothing
         with open_stream(file) as stream:
             StoreWriter(second, Digester(b"another key")).add_all(stream)
+    assert list(export(second)) == list(export(first))
+    first.close()
+    second.close()
+
+
+def test_a_call_that_stayed_open_survives_export_and_import(tmp_path: Path) -> None:
+    with LoopGuard(session="s", store=tmp_path / "one.db") as guard:
+        guard.before_call("build", {})
+        guard.before_call("build", {"again": True})
+    first, second = (open_store(str(tmp_path / name)) for name in ("one.db", "two.db"))
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(export_lines(first)), encoding="utf-8")
+    for _ in range(2):
+        with open_stream(file) as stream:
+            StoreWriter(second, Digester(b"another key")).add_all(stream)
+    assert [e.data["outcome"] for e in second.read("s") if e.type == "call_end"] == ["pending"] * 2
     assert list(export(second)) == list(export(first))
     first.close()
     second.close()

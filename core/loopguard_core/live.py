@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.config import Config
-    from loopguard_core.events import Event
     from loopguard_core.returning import Traveller
     from loopguard_core.stopping import Stops
     from loopguard_core.store.contract import Store
-    from loopguard_core.verdict import Ruling
     from loopguard_core.waiting import Ticket
 
 __all__ = ["LiveSession", "to_stderr"]
@@ -253,7 +251,9 @@ class LiveSession:
         """
         payload = Payload(args, self._digester)
         with self._lock:
-            call = call or self.guard.open_call(tool, payload.digest)
+            own = self.guard.open_call(tool, payload.digest)
+            if not call or own.startswith(f"{call}~"):  # an id that was used again
+                call = own
             ids = self.guard.reading.request(tool, payload, annotations)
             ruling = self.guard.ruling(call) or ALLOWED
         return Decision(call, tool, payload, ruling, ids, annotations)
@@ -397,9 +397,11 @@ class LiveSession:
         try:
             try:
                 ruling = journal.start(start)
-            except Taken:
-                journal.catch_up()
-                ruling = self._again(call, start)
+            except Taken as taken:
+                from loopguard_core.again import rule_again  # few calls come again
+
+                ruling = rule_again(journal, start, taken.seq)
+                call = start.text("call")
             decision = Decision(call, tool, payload, ruling, ids, annotations)
             if ruling.action == "run":
                 return decision, None
@@ -409,14 +411,6 @@ class LiveSession:
         except BaseException:
             self._undone()  # before another thread judges by what is half done
             raise
-
-    def _again(self, call: str, start: Event) -> Ruling:
-        """The ruling on a call that started before: it is judged once, unless a human stopped it since."""
-        guard = self._journal.guard
-        first = guard.ruling(call)
-        if first is not None and first.action == "run" and guard.controls.halt is None:
-            return first
-        return guard.review(call) or guard.rule(start)
 
     # -- the rest --------------------------------------------------------------------------------
 

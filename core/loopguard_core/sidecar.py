@@ -289,7 +289,7 @@ class Sidecar:
         more: dict[str, Any] = {"ends_turn": decision.ends_turn}
         if decision.verdict is not None:
             more["verdict"] = decision.verdict.to_json()
-        await self._advise(session, decision.call, advice, **more)
+        await self._advise(session, event.text("call") or decision.call, advice, **more)
 
     async def _advise(self, session: _Open, call: str, advice: str, **more: Any) -> None:
         name = session.live.session

@@ -1,0 +1,75 @@
+"""A call under an id that started before: a replayed history, a host that asks twice, or one that uses ids again.
+
+Loaded when that first happens in a process.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.calls import stored_verdict
+from loopguard_core.identity import EXACT
+from loopguard_core.store.contract import Taken
+from loopguard_core.verdict import Ruling
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from loopguard_core.events import Event, Judged
+    from loopguard_core.journal import Journal
+    from loopguard_core.store.contract import Store
+
+_PAGE = 200
+#: events after a call's start in which its end is looked for
+_FURTHEST = 20_000
+
+
+def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
+    """The ruling on a call whose id started at *seq*: it is judged once, unless a human stopped it since.
+
+    Another call under the same id goes by a name of its own, which stands on *start* then. Raises ``StoreError``.
+    """
+    journal.catch_up()
+    guard, store, call = journal.guard, journal.store, start.text("call")
+    if store is not None and _is_another(store, start, seq):
+        name = guard.digester("\0".join(map(str, _told_by(start))))
+        start.data["call"] = f"{call}~{name[:12]}"
+        if start.data["message"] == call:
+            start.data["message"] = start.data["call"]
+        try:
+            return journal.start(start)
+        except Taken as taken:
+            return rule_again(journal, start, taken.seq)
+    if guard.controls.halt is None:
+        first = guard.ruling(call)
+        if first is None and store is not None:
+            first = _as_it_ran(store, start, seq)
+        if first is not None and first.action == "run":
+            return first
+    return guard.review(call) or guard.rule(start)
+
+
+def _is_another(store: Store, start: Event, seq: int) -> bool:
+    """True where *start* is not the call that started at *seq*: another tool, or other arguments."""
+    found = store.read(start.session, after=seq - 1, limit=1, payloads=False)
+    return bool(found) and _told_by(found[0]) != _told_by(start)
+
+
+def _told_by(start: Event) -> tuple[str, object]:
+    ids = start.data.get("ids")
+    exact = ids.get(EXACT) if isinstance(ids, dict) else None
+    return start.text("tool"), exact.get("a") if isinstance(exact, dict) else None
+
+
+def _as_it_ran(store: Store, start: Event, seq: int) -> Ruling | None:
+    """The ruling on the call that started at *seq*, where it ran and gave a result; None otherwise."""
+    verdict = None
+    for after in range(seq - 1, seq + _FURTHEST, _PAGE):
+        page = store.read(start.session, after=after, limit=_PAGE, payloads=False)
+        for event in page:
+            if event.seq == seq:
+                verdict = stored_verdict(event)
+            elif event.type == "call_end" and event.text("call") == start.text("call"):
+                if verdict is None or event.text("outcome") not in ("ok", "error"):
+                    return None
+                return Ruling("run", verdict)
+        if len(page) < _PAGE:
+            break
+    return None
