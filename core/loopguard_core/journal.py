@@ -16,7 +16,7 @@ import time
 from loopguard_core.away import Away, BeingSent, send
 from loopguard_core.events import Event, Judged
 from loopguard_core.foreign import told
-from loopguard_core.rebuilding import rebuild
+from loopguard_core.rebuilding import rebuild, stands
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -259,8 +259,9 @@ class Journal:
                 self._write(store, event, before)
             except Stale:
                 return self._finish_again(store, event, verdict)
-        except Taken:
-            self._refold()
+        except Taken as taken:
+            if not stands(self.guard, taken, store, self.session):
+                self._refold()
             raise
         except StoreError as error:
             self.fail(error)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from loopguard_core.events import Event
 from loopguard_core.store.contract import WORDS, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from loopguard_core.events import Event
     from loopguard_core.guard import Guard
-    from loopguard_core.store.contract import Store
+    from loopguard_core.store.contract import Store, Taken
 
 
 def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:
@@ -30,6 +30,23 @@ def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | Non
         if event.type in WORDS:
             word = event
     return word
+
+
+def stands(guard: Guard, taken: Taken, store: Store, session: str) -> bool:
+    """True where *guard* stands as the log does, though it just folded an end that was *taken*: it knew the first.
+
+    So the second moved nothing but its clock, which is set to that of the latest event again.
+    """
+    if not 0 < taken.seq <= guard.seq:
+        return False
+    try:
+        latest = store.read(session, after=guard.seq - 1, limit=1, payloads=False)
+    except StoreError:
+        return False
+    if not latest or latest[0].type == "usage" or latest[0].ts is None:
+        return False
+    guard.apply(Event("", session, ts=latest[0].ts))
+    return True
 
 
 def left_open(store: Store, session: str) -> list[str]:
