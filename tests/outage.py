@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from loopguard_core import returning
 from loopguard_core.config import Config
 from loopguard_core.doors import Doors
+from loopguard_core.events import Event, decode, encode
 from loopguard_core.live import LiveSession
-from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.contract import Stale, Store, StoreError, Taken
 from loopguard_core.store.door import open_store
 
 #: what is called on a store by an agent
@@ -33,7 +35,9 @@ _READS = (
 
 
 class Line:
-    """What lies between the agents and the server. ``mode``: up, away, or deaf (answers are lost).
+    """What lies between the agents and the server. ``mode``: up, away, deaf (answers are lost) or slow.
+
+    Slow: what is written is given up by who wrote it, and reaches the server when it ``arrives``.
 
     ``tries``: what was asked while it was not up, ``(thread, method)``. ``before`` is told each method.
     """
@@ -44,6 +48,7 @@ class Line:
         self.mode = "up"
         self.tries: list[tuple[str, str]] = []
         self.before: Callable[[str], object] = bool
+        self._under_way: list[Callable[[], object]] = []
 
     def open(self) -> Store:
         """A connection. Raises ``StoreError`` while the server is away."""
@@ -51,6 +56,21 @@ class Line:
             self.tries.append((threading.current_thread().name, "open"))
             raise StoreError(f"the event store {self.name} cannot be reached; start it")
         return _Connection(self)
+
+    def hold(self, store: Store, event: Event, expect: int | None) -> None:
+        """*event* is under way to the server."""
+        sent = decode(encode(event))
+        self._under_way.append(lambda: store.append(sent, expect=expect))
+
+    def arrive(self) -> int:
+        """What was under way reaches the server; how much of it that takes."""
+        taken = 0
+        for write in self._under_way:
+            with contextlib.suppress(Stale, Taken):
+                write()
+                taken += 1
+        self._under_way.clear()
+        return taken
 
 
 class _Connection(Store):
@@ -72,6 +92,8 @@ def _through(name: str) -> Any:
         line.tries.append((threading.current_thread().name, name))
         if line.mode == "deaf" and name in _WRITES:
             getattr(self._store, name)(*args, **kwargs)
+        if line.mode == "slow" and name == "append":
+            line.hold(self._store, args[0], kwargs["expect"])
         raise error
 
     return call

@@ -63,6 +63,17 @@ def test_the_store_knows_its_machines_by_their_sessions_and_by_what_they_say(sto
     assert next(m for m in store.machines(store.sessions()) if m.host == HERE).behind == 0
 
 
+def test_one_process_at_a_time_sends_what_waits_of_a_session(tmp_path: Path) -> None:
+    one, other = (Spool(str(tmp_path / "spool.db")) for _ in range(2))
+    one.append(Event("note", "s", data={"spooled": 0}))
+    with one.alone("s") as mine, other.alone("s") as theirs:
+        assert (mine, theirs) == (True, False)
+        assert drain_all(other, MemoryStore()) == 0
+    with other.alone("s") as theirs:
+        assert theirs
+    assert drain_all(other, MemoryStore()) == 1
+
+
 def test_while_it_sends_a_machine_says_how_much_is_still_to_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

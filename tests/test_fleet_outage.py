@@ -88,6 +88,30 @@ def test_an_answer_that_was_lost_on_the_way_does_not_give_an_event_twice(line: L
     assert numbered(there)
 
 
+@pytest.mark.parametrize("first", ["the packet", "what waits here"])
+@pytest.mark.parametrize("what", ["a call", "a turn"])
+def test_a_packet_that_arrives_after_it_was_given_up_gives_nothing_twice(
+    line: Line, what: str, first: str
+) -> None:
+    live, there = agent(line), at_server(line)
+    call(live, args={"q": 0})
+    line.mode = "slow"
+    if what == "a call":
+        call(live, args={"q": 1})
+    else:
+        live.turn("more")
+    if first == "the packet":
+        assert line.arrive() == 1
+    line.mode = "up"
+    back(live)
+    assert line.arrive() == 0
+    found = there.read("s")
+    assert [e.seq for e in found] == [*range(1, len(found) + 1)]
+    assert len({(e.type, e.ts) for e in found}) == len(found)
+    assert calls_of(there) == ([0, 1] if what == "a call" else [0])
+    assert sum(e.type == "user_message" for e in found) == (what == "a turn")
+
+
 def test_the_guard_goes_on_where_it_was_and_stops_the_loop(line: Line) -> None:
     """The counts of before, during and after the outage are one: warn on the 2nd, block on the 3rd."""
     live = agent(line, mode="enforce")

@@ -102,6 +102,14 @@ def test_a_call_that_stayed_open_survives_export_and_import(tmp_path: Path) -> N
     second.close()
 
 
+def test_a_long_session_is_exported_whole(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    long = [Event("note", "s", ts=float(n), data={"text": str(n)}) for n in range(1_201)]
+    assert store.extend(long) == len(long)
+    assert list(export(store)) == store.read("s")
+    assert [e.text("text") for e in export(store)] == [str(n) for n in range(len(long))]
+
+
 def test_a_session_that_is_not_there_cannot_be_exported(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "events.db"))
     assert list(export(store)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from loopguard_core.events import Event
+from loopguard_core.store import wake
 from loopguard_core.store.contract import Stale
 from loopguard_core.store.door import open_store
+from loopguard_core.store.sqlite import SqliteStore
 from processes import environment
 from store_writers import assert_whole, run, write_from_threads
 
@@ -85,14 +88,23 @@ def test_two_processes_cannot_both_append_what_they_expect(tmp_path: Path) -> No
     assert two.append(Event("note", "s"), expect=1) == 2
 
 
-def test_another_process_is_woken_by_a_commit_and_reads_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", ["hints", "looks", ""])
+def test_another_process_is_woken_by_a_commit_and_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: str
+) -> None:
+    """By the hint, though the next look would come much later; by that look, though no hint comes; by both."""
+    silent, _end = os.pipe()
+    if alone == "hints":
+        monkeypatch.setattr(wake, "SLOW", 60.0)
+    elif alone == "looks":
+        monkeypatch.setattr(wake, "_inotify", lambda directory: os.dup(silent))
     mine, theirs = (open_store(str(tmp_path / "events.db")) for _ in range(2))
     theirs.changed(0)
     for n in range(1, 20):
         threading.Timer(0.01, mine.append, (Event("note", "s"),)).start()
         deadline = time.monotonic() + 20
         while theirs.last("s") < n:
-            assert theirs.changed(20), "woken neither by a hint nor by the slow poll"
+            assert theirs.changed(20), f"woken neither by a hint nor by a look: {alone}"
             assert time.monotonic() < deadline
 
 
@@ -124,6 +136,27 @@ def test_a_child_after_fork_and_its_parent_both_write_on(tmp_path: Path) -> None
     assert store.last("s") == 301
     store.close()
     assert assert_whole(place, "s") == 301
+
+
+def test_a_child_that_no_handler_heard_of_has_a_connection_of_its_own(tmp_path: Path) -> None:
+    """As some servers fork: in C, so that nothing of Python's runs before."""
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+    assert isinstance(store, SqliteStore)
+    store.append(Event("note", "s"))
+    parents = store._link._db
+    child: int = ctypes.PyDLL(None).fork()
+    if child == 0:
+        code = 1
+        try:
+            store.append(Event("note", "s"))
+            code = int(store._link._db is parents)
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.append(Event("note", "s")) == 3
+    store.close()
+    assert assert_whole(place, "s") == 3
 
 
 def test_threads_share_a_store(tmp_path: Path) -> None:
