@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from importlib.resources import files
 
 import pytest
@@ -62,7 +62,7 @@ def test_a_name_without_an_answer_is_not_waited_for(silent: list[object]) -> Non
 
 def test_a_session_goes_on_where_its_server_has_no_address(silent: list[object]) -> None:
     said: list[str] = []
-    config = Config({"store": "postgresql://loopguard@silent.example/other"})
+    config = Config({"store": "postgresql://loopguard@mute.example/other"})
     with LiveSession(config, "s", say=said.append) as live:
         for n in range(3):
             decision = live.before("search", {"q": n})
@@ -135,11 +135,11 @@ def test_a_connection_that_a_pooler_emptied_is_made_anew(store: Store) -> None:
 
 def test_where_no_connection_is_left_it_is_said(url: str) -> None:
     name = url.rpartition("/")[2]
-    with suppress(Exception):
-        postgres.server().run("CREATE ROLE few LOGIN CONNECTION LIMIT 1", name)
-    place = url.replace(f"//{postgres.USER}@", "//few@")
-    postgres.server().run("GRANT USAGE ON SCHEMA loopguard TO few", name)
-    postgres.server().run("GRANT ALL ON ALL TABLES IN SCHEMA loopguard TO few", name)
+    few = f"few_{name}"
+    postgres.server().run(f"CREATE ROLE {few} LOGIN CONNECTION LIMIT 1", name)
+    place = url.replace(f"//{postgres.USER}@", f"//{few}@")
+    postgres.server().run(f"GRANT USAGE ON SCHEMA loopguard TO {few}", name)
+    postgres.server().run(f"GRANT ALL ON ALL TABLES IN SCHEMA loopguard TO {few}", name)
     with (
         closing(open_store(place)),
         pytest.raises(StoreError, match="has no connection left; raise max_connections"),
