@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks import LAUNCHER, Said
@@ -290,6 +290,80 @@ def test_a_wrong_file_that_says_so_refuses_what_cannot_be_judged(
     assert ("refused" if refused else "unguarded") in said.err
 
 
+LONG = 100_000
+
+
+@pytest.mark.parametrize(("opening", "inmost", "closing"), [("[", "", "]"), ('{"a":', "1", "}")])
+def test_a_call_that_is_nested_too_deeply_to_be_parsed_is_judged_by_its_text(
+    tmp_path: Path, opening: str, inmost: str, closing: str
+) -> None:
+    deep = opening * LONG + inmost + closing * LONG
+    host = OpenPipe(tmp_path, DENY + f"payload_limit = {10 * LONG}\n")
+    whole = host.call().decode().replace('"ls"', deep)
+    said = host.say(whole.encode())
+    assert (said.code, said.out, said.err) == (0, "", "")
+    assert host.calls() == [f'{{"command": {deep}}}']
+
+
+@given(st.dictionaries(st.text(alphabet='a"\\{}:,é', max_size=3), VALUES, max_size=4), st.data())
+@settings(max_examples=30)
+def test_only_what_is_nested_too_deeply_stays_text(
+    value: dict[str, Any], data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from([*value, "more"]))
+    deep = "[" * 2000 + ' "]}" ' + "]" * 2000
+    marked = {**value, name: "HERE"}
+    whole = json.dumps(marked, ensure_ascii=False).replace('"HERE"', f" {deep} ")
+    assert heard([whole.encode()], end=False) == {**marked, name: deep}
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_bytes_that_are_no_utf_8_hide_no_call(tmp_path: Path, split: bool) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    whole = host.call().replace(b"ls", b"l\xff\xc3s")
+    said = host.say(*([whole[:60], whole[60:]] if split else [whole]))
+    assert (said.code, said.out, said.err) == (0, "", "")
+    (args,) = host.calls()
+    assert set(args) == {"command"} and args["command"][0::3] == "ls"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_another_encoding_is_said(tmp_path: Path, encoding: str) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    said = host.say(host.call().decode().encode(encoding))
+    assert said.code == 0 and said.denied
+    assert said.err == (
+        "loopguard: the hook's input is not a JSON object: it is not in UTF-8; the call is refused\n"
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 4])
+def test_a_byte_order_mark_may_come_in_pieces(cut: int) -> None:
+    whole = b'\xef\xbb\xbf \n{"a": 1}'
+    assert heard([whole[:cut], whole[cut:]], end=False) == {"a": 1}
+
+
+def test_a_call_that_is_too_large_is_answered_and_counted_as_missing(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path, DENY)
+    whole = host.call().replace(b'"ls"', b'"' + b"x" * 70_000_000 + b'"')
+    host.say(host.call())
+    argv = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", "claude-code"]
+    done = subprocess.run(
+        [*argv, "--store", str(host.store)],
+        input=whole,
+        capture_output=True,
+        env=environment(HOME=str(tmp_path)),
+        check=True,
+        timeout=60,
+    )
+    assert Said(done).denied and b"more than 64,000,000 bytes" in done.stderr
+    store = open_store(str(host.store))
+    gap = store.read("s1")[-1]
+    store.close()
+    assert (gap.type, gap.data["count"]) == ("gap", 1)
+    assert "more than 64,000,000 bytes" in gap.text("reason")
+
+
 def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
     whole = OpenPipe(tmp_path).call()
     reading, writing = os.pipe()
@@ -306,7 +380,6 @@ def test_a_pipe_that_does_not_block_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_nothing_is_raised_where_nobody_listens(tmp_path: Path) -> None:
-    (tmp_path / "loopguard.toml").write_text(DENY)
     shell = f'exec "{sys.executable}" -I -S "{LAUNCHER}" --agent claude-code <&- >&-'
     done = subprocess.run(
         ["sh", "-c", shell],

@@ -14,7 +14,7 @@ from loopguard_core.events import dump, load
 from loopguard_core.hashing import blake2b
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
-from loopguard_core.processes import here
+from loopguard_core.processes import here, home
 from loopguard_core.redact import Redaction
 from loopguard_core.settings import ConfigError, Reader
 from loopguard_core.traits import Traits, TraitTable
@@ -262,10 +262,13 @@ def _cache_file(content: bytes, path: str, environ: Mapping[str, str]) -> str:
 
 
 def state_folder(environ: Mapping[str, str] | None = None) -> str:
-    """Where what can be made again is kept: ``loopguard`` in the person's state directory."""
+    """Where what can be made again is kept: ``loopguard`` in the person's state directory.
+
+    For who has no home it is a place where nothing can be made.
+    """
     state = (os.environ if environ is None else environ).get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+        state = os.path.join(home() or os.devnull, ".local", "state")
     return os.path.join(state, "loopguard")
 
 

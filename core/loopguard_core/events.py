@@ -198,15 +198,19 @@ def dump(value: object) -> str:
         return dumps(portable(value))
 
 
+class TooDeep(ValueError):
+    """JSON that is nested more deeply than Python parses it."""
+
+
 def load(text: str | bytes) -> Any:
     """The JSON value in *text*. Integers that Python will not parse stay strings.
 
-    Raises ``ValueError`` where it is not JSON or nested too deeply.
+    Raises ``ValueError`` where it is not JSON, ``TooDeep`` where it is nested too deeply.
     """
     try:
         return loads(text)
     except RecursionError:
-        raise ValueError("nested too deeply to be read") from None
+        raise TooDeep("nested too deeply to be read") from None
     except ValueError as error:
         if type(error) is not ValueError:  # of the parser, or of what decodes its text
             raise

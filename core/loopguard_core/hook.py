@@ -6,7 +6,7 @@ call runs or is refused as ``on_store_failure`` says (it has no memory in which 
 
 Options: ``--agent NAME``, ``--limit SECONDS`` (the host's own), ``--event NAME`` (where the input does not
 name it), ``--store FILE``. Exit code 0, also where it answers with a refusal; 1 where the command line is
-wrong. It is never 2, which some hosts read as a denial.
+wrong; 2, which hosts read as a denial, only for a refusal that cannot be written to stdout. It is on stderr then.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import os
 import sys
 import time
 
-from loopguard_core import files, patterns, pinning
+from loopguard_core import files, hook_signals, patterns, pinning
 from loopguard_core.agents import host
 from loopguard_core.config import ConfigError, denies
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
 from loopguard_core.hook_input import HookInput
+from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
@@ -53,12 +54,12 @@ class UsageError(Exception):
     """The command line is wrong: what, and what is known."""
 
 
-class OutOfTime(BaseException):
-    """The host is about to give up. Not an ``Exception``: nothing on the way may take it for its own."""
-
-
 class Hook:
-    """One run of the hook. Times in seconds; ``began`` on the monotonic clock."""
+    """One run of the hook. Times in seconds; ``began`` on the monotonic clock.
+
+    ``answer`` is what was answered, once it was; ``stopping`` what a host that cannot hear it must be told,
+    empty where the call may run as it is.
+    """
 
     def __init__(
         self,
@@ -75,9 +76,12 @@ class Hook:
         self.limit = _seconds(options.get("--limit", ""), adapter.limit)
         self.margin = min(5.0, self.limit / 10)
         self.began = time.monotonic()
-        self.closed = False
+        self.closed: bool | None = None  # not known yet
         self.data: dict[str, Any] | None = None
         self.heard: Heard | None = None
+        self.live: LiveSession | None = None
+        self.answer: tuple[dict[str, Any] | None] | None = None
+        self.stopping = ""
         self.said: list[str] = []
 
     def say(self, line: str) -> None:
@@ -88,16 +92,33 @@ class Hook:
     def run(self) -> dict[str, Any] | None:
         """The answer to the event in the input. Whatever goes wrong is said and answered as configured."""
         try:
-            return self._run()
-        except OutOfTime:
-            what = "no answer" if self.heard is not None else "the hook's input did not come"
-            return self._failed(f"{what} within {self.limit:g} seconds")
-        except (host.HostError, ConfigError, StoreError) as error:
-            return self._failed(str(error))
+            self._run()
+        except CutShort as short:
+            return self.cut(short)
+        except (ConfigError, StoreError) as error:
+            self.answer = (self._failed(str(error)),)
+        except host.HostError as error:
+            self.answer = (self._failed(str(error), missed=True),)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            return self._failed(f"internal error: {told(error)}")
+            self.answer = (self._failed(f"internal error: {told(error)}", missed=True),)
+        return self.answer[0] if self.answer else None
 
-    def _run(self) -> dict[str, Any] | None:
+    def cut(self, short: CutShort) -> dict[str, Any] | None:
+        """The answer where there is no time for another: the one there is, else as configured.
+
+        A call that was stopped already stays so.
+        """
+        if self.answer is None:
+            if self.live is not None and self.live.stopped:
+                self.closed = True
+            what = "no answer" if self.heard is not None else "the hook's input did not come"
+            when = f"within {self.limit:g} seconds"
+            if short.signal:
+                when = f"before the hook was stopped by signal {short.signal}"
+            self.answer = (self._failed(f"{what} {when}"),)
+        return self.answer[0]
+
+    def _run(self) -> None:
         try:
             data = self.data = self.input.read()
         except ValueError as error:
@@ -106,7 +127,9 @@ class Hook:
             raise host.HostError(f"the hook's input cannot be read: {error.strerror}") from None
         heard = self.heard = self.adapter.hear(data, self.event)
         if heard.kind == host.NOTHING:
-            return None
+            return
+        if heard.kind != host.BEFORE:  # nobody is asked, so it is only written down
+            hook_signals.finish()
         fresh = heard.kind == host.START and not _inside(self.environ)
         pin, known = self._settings(heard, fresh)
         config = pin.config
@@ -116,7 +139,7 @@ class Hook:
         try:
             if store is not None and not known and not fresh:
                 pin = pinning.logged(pin, store)
-            return self._act(heard, pin, doors, store, known=known)
+            self.answer = (self._act(heard, pin, doors, store, known=known),)
         finally:
             if store is not None:
                 store.leave()
@@ -154,21 +177,7 @@ class Hook:
             and store.session(heard.session) is None
         ):
             return None  # nothing of it was seen before: there is nothing to end
-        live = LiveSession(
-            pin.config,
-            heard.session,
-            agent=self.adapter.name,
-            name=heard.name,
-            cwd=heard.cwd,
-            parent=heard.parent,
-            pid=self.adapter.pid(self.environ) or _host_pid(),
-            resumed=heard.resumed,
-            attach=not heard.resumed,
-            served=pinning.SERVED,
-            store=store,
-            doors=doors,
-            say=self.say,
-        )
+        live = self.live = self._joined(heard, pin, doors, store)
         if not known:
             pinning.begin(pin, self.environ)
         told = pinning.changed(pin, self.environ)
@@ -194,6 +203,23 @@ class Hook:
                 store.close()
         return None
 
+    def _joined(self, heard: Heard, pin: Pin, doors: Doors, store: Store | None) -> LiveSession:
+        return LiveSession(
+            pin.config,
+            heard.session,
+            agent=self.adapter.name,
+            name=heard.name,
+            cwd=heard.cwd,
+            parent=heard.parent,
+            pid=self.adapter.pid(self.environ) or _host_pid(),
+            resumed=heard.resumed,
+            attach=not heard.resumed,
+            served=pinning.SERVED,
+            store=store,
+            doors=doors,
+            say=self.say,
+        )
+
     def _before(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
         left = self.limit - self.margin - (time.monotonic() - self.began)
         decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
@@ -207,6 +233,14 @@ class Hook:
             ends_turn=decision.ends_turn,
             notice=f"loopguard: {notice}" if notice else "",
         )
+        return self._answered(heard, answer)
+
+    def _answered(self, heard: Heard, answer: host.Answer) -> dict[str, Any] | None:
+        """The answer to a call that is about to run."""
+        if not answer.run:
+            self.stopping = answer.message
+        elif answer.args is not None:
+            self.stopping = "[loopguard] This call was not run: its changed arguments were lost."
         return self.adapter.before(heard, answer)
 
     def _after(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
@@ -228,12 +262,17 @@ class Hook:
         except OSError as error:
             self.say(f"{path} cannot be written: {error.strerror}")
 
-    def _failed(self, why: str) -> dict[str, Any] | None:
-        """The guard could not judge: the call runs, or is refused, as configured."""
-        heard = self.heard
-        if heard is None:
-            heard = self._supposed()
+    def _failed(self, why: str, *, missed: bool = False) -> dict[str, Any] | None:
+        """The guard could not judge: the call runs, or is refused, as configured.
+
+        *missed*: the log could be written to, and says what is missing from it.
+        """
+        heard = self.heard or self._supposed()
         asked = heard.kind == host.BEFORE
+        if asked and self.closed is None:
+            self._look_up(heard)
+        if missed:
+            self._miss(heard, why)
         does = "the call is refused" if asked and self.closed else "the call runs unguarded"
         to_stderr(f"{why}; {does}" if asked else why)
         if not (asked and self.closed):
@@ -241,20 +280,38 @@ class Hook:
         text = (
             "[loopguard] This call was not run: the loop guard could not judge it. Tell the user."
         )
-        return self.adapter.before(heard, host.Answer(False, text))
+        return self._answered(heard, host.Answer(False, text))
+
+    def _miss(self, heard: Heard, why: str) -> None:
+        """Count in the log a call, or the end of one, that is not in it. Best effort: nothing is raised."""
+        if not heard.session or heard.kind not in (host.BEFORE, host.AFTER):
+            return
+        try:
+            pin = self._settings(heard, False)[0]
+            doors = Doors(pin.config, self.store)
+            store = doors.store()
+            try:
+                live = self._joined(heard, pin, doors, store)
+                live.note("gap", {"count": 1, "reason": why})
+            finally:
+                store.leave()
+        except Exception:  # noqa: BLE001 - why is about to be said
+            pass
 
     def _supposed(self) -> Heard:
-        """The event of an input that is not whole, by what there is of it, and the settings for it.
+        """The event of an input that is not whole, by what there is of it.
 
         Where not even its kind is known it may be a call, which is not to slip through then.
         """
         members = self.input.members() if self.data is None else self.data
-        heard = self.adapter.guess(members, self.event)
+        return self.adapter.guess(members, self.event)
+
+    def _look_up(self, heard: Heard) -> None:
+        """Find out what is configured for a call that cannot be judged."""
         try:
             self.closed = self._settings(heard, False)[0].config.on_store_failure == "deny"
         except Exception:  # noqa: BLE001 - what went wrong is about to be said
             pass
-        return heard
 
 
 def _inside(environ: Mapping[str, str]) -> bool:
@@ -325,32 +382,36 @@ def main(argv: list[str] | None = None) -> None:
         to_stderr(f"loopguard-hook: {error}")
         sys.exit(1)
     patterns.keeper = KeptPatterns(os.environ)
-    answer: dict[str, Any] | None = None
     try:
-        _alarm(hook.limit - hook.margin / 2)
+        hook_signals.watch(hook.limit - hook.margin / 2)
         answer = hook.run()
-        _alarm(0)
-        if answer is not None and sys.stdout is not None:
-            sys.stdout.write(dump(answer) + "\n")
-            sys.stdout.flush()
-    except OutOfTime:
-        to_stderr(f"no answer within {hook.limit:g} seconds")
-    except OSError:
-        pass  # the host is gone
-    os._exit(0)
+        hook_signals.answered()
+    except CutShort as short:
+        answer = hook.cut(short)
+    os._exit(0 if answer is None or _told(answer) else _unheard(hook))
 
 
-def _alarm(seconds: float) -> None:
-    """Raise ``OutOfTime`` in *seconds*; 0 takes it back."""
-    signal = __import__("_signal")  # the module below ``signal``, which makes enumerations first
+def _told(answer: dict[str, Any]) -> bool:
+    """Write *answer*; False where that fails."""
+    if sys.stdout is None:  # closed
+        return False
+    try:
+        sys.stdout.write(dump(answer) + "\n")
+        sys.stdout.flush()
+    except OSError:  # nobody reads, or there is no room
+        return False
+    return True
 
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _ring)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
-
-def _ring(number: int, frame: object) -> None:
-    raise OutOfTime
+def _unheard(hook: Hook) -> int:
+    """The exit code where the answer could not be written."""
+    if not hook.stopping:
+        to_stderr("the answer cannot be written to stdout")
+        return 0
+    to_stderr(
+        f"{hook.stopping.removeprefix('[loopguard] ')} (The answer cannot be written to stdout.)"
+    )
+    return 2
 
 
 if __name__ == "__main__":

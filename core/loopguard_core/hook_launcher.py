@@ -5,10 +5,15 @@ file adds the folder that it is installed in. At the end of the path: nothing th
 standard library.
 """
 
+import _signal  # type: ignore[import-not-found]
 import gc
 import sys
 
 gc.disable()  # nothing that a process of 30 ms leaves behind is worth looking for
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(
+        _signal.SIGINT, _signal.SIG_DFL
+    )  # no traceback, until there is an answer to give
 sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0] or "/")
 
 try:

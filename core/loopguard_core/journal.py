@@ -128,12 +128,10 @@ class Journal:
                 store.close()
         self.away = None
 
-    def begin(self, resumed: bool = False, reason: str = "") -> None:
-        """Write that this process begins or goes on with the session, or why it says so again."""
-        said = {**self.opening, "resumed": resumed}
-        if reason:
-            said["reason"] = reason
-        self.add(self.event("session_start", said))
+    def begin(self, resumed: bool = False, reason: str = "", *, shared: bool = False) -> None:
+        """Write that this process begins or goes on; *shared*: unless another of the session was faster."""
+        why = {"reason": reason} if reason else {}
+        self.add(self.event("session_start", {**self.opening, "resumed": resumed, **why}), shared)
         self._begun = not self.failure
 
     def resume(self) -> bool:
@@ -307,30 +305,32 @@ class Journal:
         """
         return not self._lossy and self.away is None and self.resume()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event, once: bool = False) -> None:
         """Append an event whose content does not hang on the guard, and fold it in its place.
 
-        Raises ``Taken`` as the store does.
+        *once*: only where nobody wrote meanwhile. Raises ``Taken`` as the store does.
         """
-        if not self._put(event):
+        if not self._put(event, once):
             self._drop(event)
         elif event.seq == self.guard.seq + 1:
             self._fold(event)
         else:
             self.catch_up()
 
-    def _put(self, event: Event) -> bool:
+    def _put(self, event: Event, once: bool = False) -> bool:
         """Append an event wherever it can be, without a condition; False where it cannot."""
         remote = self._doors is not None and self._doors.remote
         while (store := self._usable()) is not None:
             try:
                 # What is given up on its way to a server must not be written when it arrives after all.
-                self._write(store, event, self.guard.seq if remote else None)
+                self._write(store, event, self.guard.seq if remote or once else None)
                 return True
             except Stale:
-                if remote:
+                known = self.guard.seq
+                if remote or once:
                     self.catch_up()
-                # else the store began anew
+                if once and self.guard.seq > known:
+                    return True  # else the store began anew
             except StoreError as error:
                 self.fail(error)
         return False

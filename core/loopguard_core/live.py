@@ -131,7 +131,8 @@ class LiveSession:
                     journal.begin(True, reason="configuration")
                 return
         unseen = known is None and attach and journal.away is not None
-        journal.begin(resumed or unseen or known is not None, "outage" if unseen else "")
+        resumed = resumed or unseen or known is not None
+        journal.begin(resumed, "outage" if unseen else "", shared=attach)
 
     # -- what the agent does ---------------------------------------------------------------------
 
@@ -150,6 +151,11 @@ class LiveSession:
         """Since when the server is away, and why; empty where events reach it."""
         away = self._journal.away
         return "" if away is None else str(away)
+
+    @property
+    def stopped(self) -> bool:
+        """True where a call of this process was refused, or asked about."""
+        return self._stops is not None
 
     def tell(self, line: str) -> None:
         """Tell the person one line, where this session's lines go."""

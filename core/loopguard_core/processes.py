@@ -24,6 +24,12 @@ def here() -> str:
         return ""
 
 
+def home() -> str:
+    """The home directory of who runs this process, empty where they have none."""
+    found = os.path.expanduser("~")
+    return found if os.path.isabs(found) else ""
+
+
 def user() -> str:
     """Who runs this process, by the system's word and not by the environment's where it has one."""
     global _user

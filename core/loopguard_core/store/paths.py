@@ -6,6 +6,7 @@ import os
 
 from loopguard_core import files, urls
 from loopguard_core.hashing import blake2b
+from loopguard_core.processes import home
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -24,7 +25,8 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
     """The store that is meant when nobody names one.
 
     ``$LOOPGUARD_STORE``, else ``$XDG_STATE_HOME/loopguard/events.db``, else the same below
-    ``~/.local/state`` (a relative ``XDG_STATE_HOME`` is ignored, as its specification asks).
+    ``~/.local/state`` (a relative ``XDG_STATE_HOME`` is ignored, as its specification asks). For who has no home
+    it is a place where nothing can be made.
     """
     env = os.environ if environ is None else environ
     named = env.get(ENVIRONMENT)
@@ -32,7 +34,7 @@ def default_store(environ: Mapping[str, str] | None = None) -> str:
         return place_of(named)
     state = env.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
+        state = os.path.join(home() or os.devnull, ".local", "state")
     return os.path.join(state, "loopguard", "events.db")
 
 
@@ -86,6 +88,11 @@ def make_directory(store: str) -> None:
     private = [directory]
     while urls.is_url(store) and len(private) < 3:  # the state folder itself is private as well
         private.append(os.path.dirname(private[-1]))
+    if directory.startswith(os.path.join(os.devnull, "")):
+        raise StoreError(
+            "there is no place for the event store: HOME is not set, and this user has no home "
+            f"directory; set HOME, or name the store with {ENVIRONMENT}"
+        )
     try:
         os.makedirs(os.path.dirname(private[-1]), exist_ok=True)
         for folder in reversed(private):
