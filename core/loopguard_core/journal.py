@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.checkpoint import Checkpoint
-    from loopguard_core.condition import Condition
     from loopguard_core.doors import Doors
     from loopguard_core.guard import Guard
+    from loopguard_core.holding import Holding
     from loopguard_core.store.contract import Session, Store
     from loopguard_core.store.spool import Spool
     from loopguard_core.verdict import Ruling, Verdict
@@ -68,7 +68,9 @@ class Journal:
         self.word: Event | None = None
         self.dropped = 0
         self.failure = ""
-        self._conditions: dict[str, Condition] = {}
+        self._holding: Holding | None = None
+        self._gaps: list[Event] = []
+        self._gone: list[Event] = []
         self._fresh = fresh
         self.say = say
         self._said = False
@@ -218,28 +220,17 @@ class Journal:
         return ruling
 
     def _held(self, event: Event, ruling: Ruling) -> Ruling:
-        """Say on the event which breakpoint it meets, the latest of them, so that the fold need not ask."""
+        """Say on the event which breakpoint it meets."""
+        if self._holding is None:
+            from loopguard_core.holding import Holding  # few sessions have breakpoints
+
+            self._holding = Holding(self.say)
         event.data.pop("breakpoint", None)
-        for point in reversed(self.guard.controls.breakpoints.values()):
-            condition = self._conditions.get(point.condition)
-            if condition is None:
-                condition = self._conditions[point.condition] = self._condition(point.condition)
-            if condition.holds(event.text("tool"), event.data.get("args"), ruling.verdict):
-                event.data["breakpoint"] = point.breakpoint
-                return self.guard.rule(event)
-        return ruling
-
-    def _condition(self, text: str) -> Condition:
-        from loopguard_core.condition import Condition, ConditionError  # few sessions have any
-        from loopguard_core.refusal import plain
-
-        try:
-            return Condition(text)
-        except ConditionError as error:
-            self.say(
-                f"the breakpoint {plain(text, 80)} cannot be read ({error}): every call is held"
-            )
-            return Condition("")
+        met = self._holding.met(event, ruling.verdict, self.guard.controls)
+        if not met:
+            return ruling
+        event.data["breakpoint"] = met
+        return self.guard.rule(event)
 
     def finish(self, event: Event) -> Verdict | None:
         """Fold a ``call_end`` in and append it with its verdict.
@@ -299,10 +290,7 @@ class Journal:
         return verdict
 
     def _refold(self) -> bool:
-        """The guard anew from the store: others wrote before an end that is folded in already.
-
-        Not where events of this turn are missing from the store: the guard knows more than it.
-        """
+        """The guard anew from the store; not where events of this turn are missing there: it knows more."""
         return not self._lossy and self.away is None and self.resume()
 
     def add(self, event: Event, once: bool = False) -> None:
@@ -373,24 +361,23 @@ class Journal:
 
     def _begin_anew(self, store: Store, error: Replaced) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
+        from loopguard_core.losses import begin_anew  # hardly ever
+
         self.say(str(error))
-        lost = max(self.guard.seq - store.last(self.session), not error.kept) + self.dropped
-        if not lost:
-            return
-        self._lossy = True
         start = self.event("session_start", {**self.opening, "resumed": True})
-        try:
-            store.append(start)
-        except Replaced:  # it tells so once, and nothing was written
-            store.append(start)
-        gap = {"count": lost, "reason": "the event store was replaced while the session ran"}
-        self.guard.seq = store.append(self.event("gap", gap))
+        known = self.guard.seq + self.dropped
+        gap = begin_anew(store, start, known, self._gaps, self._gone, error.kept)
+        if gap is not None:
+            self._lossy = True
+            self.guard.seq = gap.seq
 
     def _fold(self, event: Event) -> None:
         if event.type == "user_message":
             self._lossy = False
         elif event.type in WORDS:
             self.word = event
+        elif event.type == "gap" and event.seq:
+            self._gaps.append(event)
         self.guard.apply(event)
 
     # -- a store that fails ----------------------------------------------------------------------
@@ -429,7 +416,7 @@ class Journal:
             self._begin_anew(store, error)
             return
         if gap.seq == self.guard.seq + 1:
-            self.guard.apply(gap)
+            self._fold(gap)
 
     def fail(self, error: StoreError) -> None:
         """The store failed: said once. Events go to the spool; without one it is tried again after a pause."""
