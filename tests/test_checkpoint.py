@@ -166,6 +166,27 @@ def test_a_process_for_one_call_reads_only_what_is_new(
     assert kept(store).parent.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("first", ["before", "after"])
+def test_a_long_turn_without_a_checkpoint_is_folded_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """As after an update, whichever hook comes first: the one before a call, or the one after it."""
+    attached(store)
+    for n in range(MANY):
+        call(attached(store), args=n)
+    pending = attached(store).before("search", 0)
+    kept(store).unlink()
+    counts = reads(store, monkeypatch)
+    if first == "before":
+        attached(store).before("search", 1)
+    else:
+        attached(store).after(pending, "r")
+    assert max(counts) > 2 * MANY
+    counts.clear()
+    attached(store).before("search", 2)
+    assert max(counts) < 10
+
+
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other settings", "older log"])
 def test_a_checkpoint_that_does_not_fit_is_not_used(
     store: Store, tmp_path: Path, damage: str

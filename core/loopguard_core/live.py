@@ -313,6 +313,7 @@ class LiveSession:
                 except BaseException:
                     self._undone()
                     raise
+                journal.keep()
             decision.verdict = verdict
             latch = journal.guard.latch
             if latch is not None and verdict is not None and latch.verdict is verdict:
