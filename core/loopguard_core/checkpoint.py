@@ -85,7 +85,7 @@ class Checkpoint:
         try:
             os.unlink(self._path)
         except OSError:
-            pass
+            pass  # there is none
 
     def _seal(self, body: bytes | memoryview) -> bytes:
         return blake2b(body, digest_size=_SEAL, key=self._key).digest()

@@ -117,7 +117,7 @@ def drop(session: str, environ: Mapping[str, str] | None = None) -> None:
     try:
         os.unlink(_path(session, environ))
     except OSError:
-        pass
+        pass  # there is none
 
 
 def changed(pin: Pin, environ: Mapping[str, str]) -> str:

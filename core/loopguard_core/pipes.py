@@ -106,7 +106,7 @@ class LineWriter:
         try:
             os.close(self._fd)
         except OSError:
-            pass
+            pass  # it is closed
 
 
 def _settle(done: asyncio.Future[None], error: OSError | None) -> None:

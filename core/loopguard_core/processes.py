@@ -73,7 +73,7 @@ def alive(pid: int, since: str = "") -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        pass
+        pass  # it is there, and somebody else's
     fields = _stat(pid)
     if fields and fields[0] in ("Z", "X"):
         return False

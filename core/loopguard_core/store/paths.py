@@ -159,7 +159,7 @@ def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
         with Alone(store):
             unlink_logs(store, known)
     except OSError:
-        pass
+        pass  # who may not remove them may not write the file either
 
 
 def unlink_logs(store: str, known: tuple[FileId, ...]) -> None:
@@ -236,7 +236,7 @@ def _make_key(path: str) -> bytes:
         try:
             os.link(made, path)
         except FileExistsError:
-            pass
+            pass  # somebody was faster: theirs holds
         finally:
             os.unlink(made)
     except OSError as error:

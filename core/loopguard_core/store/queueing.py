@@ -57,7 +57,7 @@ class Line:
                     flock(self._file, LOCK_EX | LOCK_NB)
                     self._first = True
                 except OSError:
-                    pass
+                    pass  # somebody stands before this one
         return self._first
 
     def moves(self) -> bool:
