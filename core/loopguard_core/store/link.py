@@ -324,7 +324,9 @@ class Link:
         """
         db, known = self._db, self._logs
         self._kept = (
-            self._harm == "taken away" and db is not None and log.save(db, self.path, known[0])
+            self._harm == "taken away"
+            and db is not None
+            and log.save(db, self.path, known[0], self._mark)
         )
         self._drop()
         for other in links.beside(self):

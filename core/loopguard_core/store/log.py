@@ -34,6 +34,8 @@ _UNREADABLE = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTA
 #: A log in which nothing stands; and in place of salts, that SQLite passed over what stands in it.
 EMPTY: Mark = (0, b"", -1)
 _PASSED_OVER = b"?"
+#: Where a process finds what it has open, on systems that tell.
+_HELD = "/proc/self/fd"
 
 
 def exceeds(store: str, size: int) -> bool:
@@ -80,12 +82,16 @@ def look(store: str, before: Mark, db: sqlite3.Connection | None = None) -> Mark
     empty one is asked for through *db*, which would read what it knows to be there. A machine that lost its
     power may leave a hole behind the frames: it only grows less. Raises ``OSError``.
     """
-    found = _look(store, before, db)
-    return _look(store, before, db) if found is None else found  # it may have begun anew meanwhile
+    return _look_twice(logs(store)[0], before, db)
 
 
-def _look(store: str, before: Mark, db: sqlite3.Connection | None) -> Mark | None:
-    log = files.opened(logs(store)[0])
+def _look_twice(path: str, before: Mark, db: sqlite3.Connection | None) -> Mark | None:
+    found = _look(path, before, db)
+    return _look(path, before, db) if found is None else found  # it may have begun anew meanwhile
+
+
+def _look(path: str, before: Mark, db: sqlite3.Connection | None) -> Mark | None:
+    log = files.opened(path, follow=path.startswith(_HELD))
     try:
         size = os.fstat(log).st_size
         if not size:
@@ -129,12 +135,27 @@ def _all_in_file(db: sqlite3.Connection) -> bool:
     return not busy and total == done
 
 
-def save(db: sqlite3.Connection, store: str, known: FileId) -> bool:
+def save(db: sqlite3.Connection, store: str, known: FileId, before: Mark) -> bool:
     """Bring a log that was taken away, the *known* one, into the file; whether all of it is there.
 
-    Not where another one was begun: older pages must not get under newer ones.
+    Not where another one was begun: older pages must not get under newer ones. Nor where it was cut as well, since
+    it stood as *before*: what was written behind the cut would bring a hole into the file. Raises ``OSError``.
     """
-    return file_id(logs(store)[0]) in ((0, 0), known) and _all_in_file(db)
+    if file_id(logs(store)[0]) not in ((0, 0), known) or _cut(store, known, before, db):
+        return False
+    return _all_in_file(db)
+
+
+def _cut(store: str, known: FileId, before: Mark, db: sqlite3.Connection | None) -> str:
+    """Where the *known* log can be reached, if somebody cut it since it stood as *before*; else empty.
+
+    One that was taken away still stands behind the descriptor by which SQLite holds it. Raises ``OSError``.
+    """
+    path = logs(store)[0]
+    if file_id(path) != known:
+        held = os.listdir(_HELD) if known != (0, 0) and os.path.isdir(_HELD) else []
+        path = next((f"{_HELD}/{fd}" for fd in held if file_id(f"{_HELD}/{fd}") == known), "")
+    return path if path and _look_twice(path, before, db) is None else ""
 
 
 def void(store: str, known: FileId, before: Mark, db: sqlite3.Connection | None = None) -> bool:
@@ -143,12 +164,12 @@ def void(store: str, known: FileId, before: Mark, db: sqlite3.Connection | None 
     Who lets go of it last brings it into the file, holes and all, and would damage it.
     """
     try:
-        if file_id(logs(store)[0]) != known or look(store, before, db) is not None:
-            return False
-        os.truncate(logs(store)[0], 0)
+        path = _cut(store, known, before, db)
+        if path:
+            os.truncate(path, 0)
     except OSError:
         return False
-    return True
+    return bool(path)
 
 
 def write_back(db: sqlite3.Connection, store: str, size: int, *, cut: bool) -> None:
