@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from marshal import dumps
 
-from loopguard_core.hashing import sha256
+from loopguard_core.hashing import blake2b, sha256
 from loopguard_core.plain_json import loads, writer
 from loopguard_core.spelling import by_member, member, spell, write
 
@@ -36,7 +36,10 @@ _LENIENT = writer(sort_keys=True, default=str)
 
 
 class Digester:
-    """Keyed digests: the first 96 bits of SHA-256, as 24 hexadecimal digits.
+    """Keyed digests of 96 bits, as 24 hexadecimal digits: BLAKE2b of short texts, the beginning of SHA-256 of others.
+
+    Long texts OpenSSL's SHA-256 reads in half the time. But it is large, so that the first digest after a pause
+    takes it four times as long as the next, and an agent pauses before each call.
 
     The key is the machine's own, so that a stored digest of a short secret cannot be guessed from
     elsewhere. An empty key gives the same digests everywhere (tests, recordings).
@@ -49,10 +52,21 @@ class Digester:
     itself, since what changes from one answer to the next (a time, a count) mostly stands at an edge.
     """
 
-    __slots__ = ("_held", "_joined", "_keyed", "_longs", "_once", "_recent", "_tries", "_values")
+    __slots__ = (
+        "_brief",
+        "_held",
+        "_joined",
+        "_keyed",
+        "_longs",
+        "_once",
+        "_recent",
+        "_tries",
+        "_values",
+    )
 
     def __init__(self, key: bytes = b"") -> None:
         self._keyed = sha256(sha256(key).digest().ljust(64, b"\0") if key else b"")
+        self._brief = blake2b(digest_size=12, key=key if len(key) <= 64 else sha256(key).digest())
         self._joined = sha256(sha256(b"edges" + key).digest().ljust(64, b"\0"))
         self._recent: dict[tuple[int, str], tuple[str, str]] = {}
         self._longs: dict[tuple[int, str], _Long] = {}
@@ -65,7 +79,7 @@ class Digester:
         """The digest of *text*; lone surrogates are hashed as they are."""
         size = len(text)
         if size <= _SHORT:
-            return _digest(self._keyed, text)
+            return _digest(self._brief, text)
         if size > LONG:
             return self._long(text, size).of(text, self._joined)
         mark = (size, text[-32:])
@@ -83,7 +97,10 @@ class Digester:
 
     def once(self, text: str) -> str:
         """The digest of a text that is not expected to come again: nothing is kept of it."""
-        return _digest(self._keyed, text) if len(text) <= LONG else self.digest(text)
+        size = len(text)
+        if size <= _SHORT:
+            return _digest(self._brief, text)
+        return _digest(self._keyed, text) if size <= LONG else self.digest(text)
 
     def of(self, value: object) -> Spelled:
         """The canonical text of *value*, its digest, and whether it holds something that JSON lacks.
@@ -106,7 +123,7 @@ class Digester:
         except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
             text = _lenient(value)
             return text, self.digest(text), True, "", None
-        digest = _digest(self._keyed, text) if len(text) <= LONG else self.digest(text)
+        digest = _digest(self._brief, text) if len(text) <= _SHORT else self.once(text)
         spelled = text, digest, False, given, members
         once = self._once
         if digest in once:
@@ -253,7 +270,7 @@ class Payload:
         self.digest_of = digester
         if type(value) is str:
             short = len(value) <= _SHORT
-            self.digest = _digest(digester._keyed, value) if short else digester.digest(value)
+            self.digest = _digest(digester._brief, value) if short else digester.digest(value)
             self.canonical, self.foreign, self.text = value, False, ""
             self._members = None
         else:
