@@ -15,7 +15,7 @@ from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store
+from loopguard_core.store.paths import default_store, logs
 from loopguard_core.urls import is_url
 
 
@@ -53,7 +53,7 @@ def _permissions(path: Path) -> Iterator[str]:
 
 
 def _wal(path: Path) -> Iterator[str]:
-    wal = Path(f"{path}-wal")
+    wal = Path(logs(str(path))[0])
     if not wal.exists() or wal.stat().st_size <= WAL_BOUND:
         return
     try:

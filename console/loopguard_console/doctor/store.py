@@ -17,7 +17,7 @@ from loopguard_core.inbox import abandoned
 from loopguard_core.store import link
 from loopguard_core.store.contract import Session, Store, StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, key_file, misnamed
+from loopguard_core.store.paths import default_store, key_file, logs, misnamed
 from loopguard_core.urls import MISNAMED, is_url
 
 AREA = "store"
@@ -114,12 +114,12 @@ def may_be_replaced(mode: int) -> bool:
 
 def private_files(path: Path) -> list[Path]:
     """The store's files that nobody else may read."""
-    beside = [Path(f"{path}{end}") for end in ("-wal", "-shm")]
+    beside = map(Path, logs(str(path)))
     return [p for p in (path, *beside, Path(key_file(str(path)))) if p.exists()]
 
 
 def _bounds(path: Path) -> list[Finding]:
-    wal = Path(f"{path}-wal")
+    wal = Path(logs(str(path))[0])
     length = wal.stat().st_size if wal.exists() else 0
     if length > WAL_BOUND:
         what = f"the write-ahead log has grown to {size(length)}B: something keeps it from being emptied"

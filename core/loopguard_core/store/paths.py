@@ -126,7 +126,9 @@ def make_file(store: str) -> None:
 
 
 def logs(store: str) -> tuple[str, str]:
-    """The files that SQLite keeps beside *store*: its write-ahead log, and the index of that."""
+    """The files that SQLite keeps beside *store*, or what it links to: its write-ahead log, and the index of that."""
+    if os.path.islink(store):
+        store = os.path.realpath(store)
     return f"{store}-wal", f"{store}-shm"
 
 
@@ -170,12 +172,14 @@ def unlink_logs(store: str, known: tuple[FileId, ...]) -> None:
 
 
 class Alone:
-    """A lock on the directory of *store*, so that no two processes put its files in order."""
+    """A lock on the directory in which *store* lies, whatever links there, so that no two processes put its files in order."""
 
     __slots__ = ("_directory",)
 
     def __init__(self, store: str) -> None:
-        self._directory = os.open(os.path.dirname(store), os.O_RDONLY | os.O_CLOEXEC)
+        self._directory = os.open(
+            os.path.dirname(os.path.realpath(store)), os.O_RDONLY | os.O_CLOEXEC
+        )
 
     def __enter__(self) -> None:
         from fcntl import LOCK_EX, flock  # once a machine

@@ -33,7 +33,7 @@ class Wake:
     __slots__ = ("_notify", "_path", "_pid", "_seen", "_version")
 
     def __init__(self, path: str, version: Callable[[], tuple[int, int, int]]) -> None:
-        self._path = path
+        self._path = os.path.realpath(path)  # a link's folder hears nothing of the file
         self._version = version
         self._seen: tuple[int, int, int] | None = None
         self._notify = -1
