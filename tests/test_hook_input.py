@@ -337,6 +337,15 @@ def test_another_encoding_is_said(tmp_path: Path, encoding: str) -> None:
     )
 
 
+def test_no_name_of_the_agents_reaches_the_terminal_as_it_is(tmp_path: Path) -> None:
+    host = OpenPipe(tmp_path)
+    odd = "s\x1b[31m\n\u202e\x07"
+    host.say(host.call(session=odd))
+    (tmp_path / "loopguard.toml").write_text('policy = "graded"\n')
+    said = host.say(host.call(session=odd))
+    assert said.err.endswith("reload s\\x1b[31m\\n\\u202e\\x07\n") and said.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("cut", [1, 2, 3, 4])
 def test_a_byte_order_mark_may_come_in_pieces(cut: int) -> None:
     whole = b'\xef\xbb\xbf \n{"a": 1}'

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +150,25 @@ def test_a_subagent_follows_its_parent(host: Host) -> None:
     assert not denied(host, agent_id="a2", agent_type="helper")
 
 
-def test_where_what_was_kept_is_gone_the_log_says_what_holds(host: Host) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda kept: "damaged",
+        lambda kept: "[" * 100_000,
+        lambda kept: kept[:-9],
+        lambda kept: json.dumps({**json.loads(kept), "folder": 7}),
+        lambda kept: json.dumps({**json.loads(kept), "raw": None}),
+    ],
+    ids=["no JSON", "deep", "cut", "folder", "settings"],
+)
+def test_where_what_was_kept_is_gone_the_log_says_what_holds(
+    host: Host, damaged: Callable[[str], str]
+) -> None:
     write(host, f"{STRICT}[policies.graded]\nhalt_at = 4\nblock_at = 3\nwarn_at = 2\n")
     host.before("ls")
     kept = list((host.folder / ".local/state/loopguard/pinned").iterdir())
     assert [oct(path.stat().st_mode & 0o777) for path in kept] == ["0o600"]
-    kept[0].write_text("damaged")
+    kept[0].write_text(damaged(kept[0].read_text()))
     write(host, LOOSE)
     assert denied(host, tries=3)
     assert len(notes(host)) == 1

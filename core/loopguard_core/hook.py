@@ -26,6 +26,7 @@ from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import ancestors
+from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -86,7 +87,7 @@ class Hook:
 
     def say(self, line: str) -> None:
         """Tell the person one line: on stderr, and through the agent where it has a way."""
-        self.said.append(line)
+        self.said.append(plain(line, len(line)))
         to_stderr(line)
 
     def run(self) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from loopguard_core.processes import here, started, user
+from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.paths import machine_key, place_of
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def to_stderr(line: str) -> None:
-    """Tell the person one line, beside whatever the agent prints."""
+    """Tell the person one line, beside whatever the agent prints. It may hold names that others gave."""
     try:
-        sys.stderr.write(f"loopguard: {line}\n")
+        sys.stderr.write(f"loopguard: {plain(line, len(line))}\n")
         sys.stderr.flush()
     except Exception:  # noqa: BLE001 - no stderr, a closed one or another: there is nobody to tell
         pass

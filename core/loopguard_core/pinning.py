@@ -187,8 +187,8 @@ def _path(session: str, environ: Mapping[str, str] | None) -> str:
 def _read(session: str, environ: Mapping[str, str] | None) -> Pin | None:
     try:
         said = load(files.read(_path(session, environ)))
-        config = Config(said["raw"], said["place"], digest=said["digest"])
-        places = (said["folder"], said["named"], said["store"])
-        return Pin(session, config, *places, said["source"], said["told"])
+        config = Config({**said["raw"]}, said["place"], digest=said["digest"])
+        rest = [said[name] for name in ("folder", "named", "store", "source", "told")]
+        return Pin(session, config, *rest) if all(type(each) is str for each in rest) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # none, or damaged: the log says what holds
