@@ -39,6 +39,7 @@ class Agent(Host):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            cwd=self.folder,
             env=environment(**{"HOME": str(self.folder), **environ}),
         )
 

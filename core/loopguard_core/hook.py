@@ -22,10 +22,11 @@ from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
 from loopguard_core.hook_input import HookInput
+from loopguard_core.hook_options import UsageError, adapter, parse, seconds
 from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
-from loopguard_core.processes import ancestors
+from loopguard_core.processes import caller
 from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
 
@@ -37,22 +38,6 @@ if TYPE_CHECKING:
     from loopguard_core.agents.host import Adapter, Heard
     from loopguard_core.pinning import Pin
     from loopguard_core.store.contract import Store
-
-#: agent -> module in ``loopguard_core.agents`` that has ``ADAPTER``
-AGENTS = {
-    "claude-code": "claude_code",
-    "codex": "codex",
-    "gemini": "gemini",
-    "copilot": "copilot",
-    "opencode": "opencode",
-}
-
-_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice"))
-_OPTIONS = ("--agent", "--limit", "--event", "--store")
-
-
-class UsageError(Exception):
-    """The command line is wrong: what, and what is known."""
 
 
 class Hook:
@@ -74,7 +59,7 @@ class Hook:
         self.environ = environ
         self.event = options.get("--event", "")
         self.store = options.get("--store", "")
-        self.limit = _seconds(options.get("--limit", ""), adapter.limit)
+        self.limit = seconds(options.get("--limit", ""), adapter.limit)
         self.margin = min(5.0, self.limit / 10)
         self.began = time.monotonic()
         self.closed: bool | None = None  # not known yet
@@ -212,7 +197,7 @@ class Hook:
             name=heard.name,
             cwd=heard.cwd,
             parent=heard.parent,
-            pid=self.adapter.pid(self.environ) or _host_pid(),
+            pid=self.adapter.pid(self.environ) or caller(),
             resumed=heard.resumed,
             attach=not heard.resumed,
             served=pinning.SERVED,
@@ -320,58 +305,6 @@ def _inside(environ: Mapping[str, str]) -> bool:
     from loopguard_core.inside import ENVIRONMENT  # once a session
 
     return bool(environ.get(ENVIRONMENT))
-
-
-def _host_pid() -> int:
-    """The agent's process: the nearest one above this that is not a shell between the two."""
-    for pid in ancestors(os.getppid()):
-        if pid > 1 and _command(pid) not in _SHELLS:
-            return pid
-    return os.getppid()
-
-
-def _command(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def _seconds(said: str, default: float) -> float:
-    try:
-        value = float(said) if said else default
-    except ValueError:
-        raise UsageError(f"--limit is a number of seconds, not {said!r}") from None
-    if not 0 < value < 1e9:
-        raise UsageError(f"--limit is a number of seconds above 0, not {said!r}")
-    return value
-
-
-def parse(argv: list[str]) -> dict[str, str]:
-    """The options in *argv*. Raises ``UsageError``."""
-    options: dict[str, str] = {}
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
-        name, equals, value = word.partition("=")
-        if name not in _OPTIONS:
-            raise UsageError(f"{name!r} is not an option; known: {', '.join(_OPTIONS)}")
-        if not equals:
-            if not rest:
-                raise UsageError(f"{name} needs a value")
-            value = rest.pop(0)
-        options[name] = value
-    if options.get("--agent") not in AGENTS:
-        raise UsageError(f"--agent is one of {', '.join(AGENTS)}")
-    return options
-
-
-def adapter(agent: str) -> Adapter:
-    """The adapter of *agent*."""
-    module = __import__(f"loopguard_core.agents.{AGENTS[agent]}", fromlist=["ADAPTER"])
-    found: Adapter = module.ADAPTER
-    return found
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROC = "/proc"
+_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice"))
 _user = ""
 
 
@@ -91,6 +92,14 @@ def ancestors(pid: int | None = None) -> Iterator[int]:
         fields = _stat(at)
         above = fields[1] if fields else ("" if _has_proc() else _ps(at, "ppid"))
         at = int(above) if above.isdigit() else 0
+
+
+def caller() -> int:
+    """The process that has this one run: the nearest one above it that is not a shell between the two."""
+    for pid in ancestors(os.getppid()):
+        if pid > 1 and name_of(pid).lstrip("-") not in _SHELLS:
+            return pid
+    return os.getppid()
 
 
 def _has_proc() -> bool:
