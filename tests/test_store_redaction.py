@@ -69,6 +69,41 @@ SECRETS = [
     ("root:$6$saltsalt${}:18000:0:99999:7:::", "abcdefghijklmnop0123456789./"),
     ("lin_api_{}", "abcdefghijklmnop0123456789"),
     ("AGE-SECRET-KEY-{}", "1QQPQ0000ABCDEFGHJKLMNPQRS"),
+    ("glrt-{}", "abcdefghij0123456789"),
+    ("nvapi-{}", "abcdefghij0123456789"),
+    ("pplx-{}", "abcdefghij0123456789"),
+    ("lsv2_pt_{}", "0123456789abcdef0123456789abcdef_0123456789"),
+    ("glsa_{}", "abcdefghij0123456789abcdefghij01_01234567"),
+    ("ATATT3{}", "xFfGF0abcdefghij0123456789abcdefghij0123456789"),
+    ("{}", "eyJhbGciOiJkaXIifQ..AbCdEfGhIjKl.0123456789abcdef.mnopqrstuv"),
+    ("hdr Basic {}", "dXNlcjpwYXNzd29yZA=="),
+    ("postgres://admin:{}@db.example/app", "s3cr3t@with@ats"),
+    ("export GITHUB_PAT={}", "0123abcdefgh"),
+    ("\nPASS={}\n", "hunter2hunter"),
+    ("JWT={}", "hunter2hunter"),
+    ("https://x.example/?key={}&q=1", "9c1b3a77"),
+    ("export X_TOKEN=$'{}'", "hunter2hunter"),
+    ("setenv X_TOKEN {}", "hunter2hunter"),
+    ("ENV DB_PASSWORD {}", "hunter2hunter"),
+    ("set -gx API_TOKEN {}", "hunter2hunter"),
+    ("aws configure set aws_secret_access_key {}", "hunter2hunter"),
+    ("npm config set //r.example/:_authToken {}", "hunter2hunter"),
+    ("docker login -u bob -p {} r.example", "hunter2hunter"),
+    ("mycli --pass {} -v", "hunter2hunter"),
+    ("mysql -uroot -p'{}' shop", "hunter2hunter"),
+    ("curl --proxy-user bob:{} https://x.example", "hunter2hunter"),
+    ("curl --cookie 'session={}' https://x.example", "hunter2hunter"),
+    ("Ocp-Apim-Subscription-Key: {}", "hunter2hunter"),
+    ("os.environ['X_TOKEN'] = '{}'", "hunter2hunter"),
+    ("os.getenv('API_KEY', '{}')", "hunter2hunter"),
+    ("password: str = '{}'", "hunter2hunter"),
+    ("const token = `{}`;", "hunter2hunter"),
+    ("<password>{}</password>", "hunter2 hunter"),
+    ('<add key="ApiKey" value="{}"/>', "hunter2hunter"),
+    ("- name: DB_PASSWORD\n  value: {}\n", "hunter2hunter"),
+    ("stringData:\n  secret: |\n    {}\n", "hunter2hunter"),
+    ("client-key-data: {}", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFBS0NBUUVBCg=="),
+    ("PuTTY-User-Key-File-3: x\nPrivate-Lines: 2\n{}\nPrivate-MAC: y", "AAAAgQDhunter2hunter"),
 ]
 
 
@@ -161,6 +196,17 @@ def test_secrets_that_stand_side_by_side_all_go() -> None:
         {"headers": {"X-Api-Key": ["abc1", "abc2"], "Set-Cookie": ["sid=abc1; Path=/", "b=2"]}},
         {"fields": [{"name": "Password", "type": "textbox", "ref": "e5", "value": "abc1"}]},
         {"env": [{"name": "HOME", "value": "/"}, {"name": "API_TOKEN", "value": "abc1"}]},
+        {
+            "lines": [
+                "-----BEGIN PRIVATE KEY-----",
+                "MIIabc1",
+                "k3abc1==",
+                "-----END PRIVATE KEY-----",
+            ]
+        },
+        {
+            "x": '["-----BEGIN EC PRIVATE KEY-----", "MIIabc1", "k3abc1==", "-----END EC PRIVATE KEY-----"]'
+        },
     ],
 )
 def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) -> None:
@@ -190,6 +236,14 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
         '{"required": ["password", "token"], "tokens": ["a", "b"], "token": ["string"]}',
         '{"name": "password", "type": "string", "description": "value"}',
         '["--token", "--other"]',
+        "export PATH=/usr/bin GIT_EXEC_PATH=libexec MAX_PATTERN = 3 bypass=1234 sort(key=len)",
+        "cache['raw_password'] = raw_password",
+        "self._token: str = token",
+        "_core_token = rf'[a-z]+'",
+        "client-certificate-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUVwQUlCQUFLQ0FRRUE=",
+        "nmap -u target -p 8080",
+        "basic authentication-of-users",
+        "set the password to something",
     ],
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:
@@ -244,6 +298,19 @@ def test_what_comes_out_is_always_json(value: object) -> None:
 def test_what_comes_out_is_json_whatever_a_name_holds(name: str, value: object) -> None:
     for text in (dump({name: value}), dump([{"x": 1, name: value, "y": dump({name: value})}])):
         json.loads(Redactor(b"k")(text))
+
+
+@pytest.mark.parametrize(("around", "secret"), SECRETS)
+def test_what_comes_out_is_json_wherever_a_text_ends(around: str, secret: str) -> None:
+    redactor, text = Redactor(b"k"), around.format(secret)
+    for end in range(len(text) + 1):
+        for cut in (text[:end], text[end:], text[:end] + '"', text[:end] + "\\", text[:end] + " "):
+            for value in (cut, [cut, "next", 5, None], {cut: 1, "k": cut, "z": True}, dump([cut])):
+                whole = dump({"a": value})
+                clean = json.loads(redactor(whole))
+                assert type(clean["a"]) is type(value) and len(clean["a"]) >= len(value) * (
+                    type(value) is not str
+                )
 
 
 @settings(deadline=None)

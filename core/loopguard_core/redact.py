@@ -29,15 +29,25 @@ _write = writer()
 _SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
 # Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+# A quote inside a string of JSON. One that stands bare ends the string.
+_QUOTE = r"""(?:\\*'|\\(?:\\\\)*")"""
 # A dash is frequent: whatever follows one is tried in a single walk, which goes on right behind the dash.
+_LOGIN = r"""[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{0,200}:([^\s'"\\/]+)"""
 _DASHED = rf"""(?x)-(?=
-    (?<=[KXYabeikprsty]-)(?=[A-Za-z0-9_-]{{16}})(?:(?<={_START}sk-)|(?<=glpat-)|(?<=pypi-)|(?<=xox[abeprs]-)
-      |(?<=xapp-)|(?<=xai-)|(?<=tvly-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=AGE-SECRET-KEY-))
+    (?<=[KXYa-eikprstxy]-)(?=[A-Za-z0-9_-]{{16}})(?:(?<={_START}sk-)|(?<=ctx7sk-)|(?<=glpat-)|(?<=gl[dfr]t-)
+      |(?<=glptt-)|(?<=glcbt-)|(?<=glsoat-)|(?<=pypi-)|(?<=xox[a-eprs]-)|(?<=xapp-)|(?<=xai-)|(?<=tvly-)
+      |(?<=nvapi-)|(?<=pplx-)|(?<=sq0[acis]tp-)|(?<=sq0csp-)|(?<=GOCSPX-)|(?<=PMAK-)|(?<=NRAK-)
+      |(?<=AGE-SECRET-KEY-)|(?<={_START}key-)(?=[0-9a-f]{{32}}))
       ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+)
     # the command lines of curl, sshpass and openssl
-  | (?:u|-user)[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]+)
-  | p(?<=sshpass[ ]-p)[ ]?['"\\]*([^\s'"\\]+)
-  | pass(?:in|out)?[ =]pass:([^\s'"\\]+))"""
+  | u{_LOGIN}
+  | u[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{_QUOTE}?(?!\d{{1,5}}\b)([^\s'"\\-][^\s'"\\]+)
+  | -user{_LOGIN}
+  | -proxy-user{_LOGIN}
+  | p(?<=sshpass[ ]-p)[ ]?{_QUOTE}?([^\s'"\\]+)
+  | Lines:[ ](?<=Private-Lines:[ ])\d+(?:\\+[nr])+((?:[A-Za-z0-9+/=]|\\+[nr])+)
+  | pass(?:in|out)?[ =]pass:([^\s'"\\]+)
+  | -pass(?<=--pass)[ =]{_QUOTE}?(?!pass:)([^\s'"\\-][^\s'"\\]*))"""
 
 
 class _Shape:
@@ -76,35 +86,45 @@ def _rarest(letters: str) -> str:
 _TOKENS = {
     "-": _Shape(
         _DASHED,
-        *("sk-", "pat-", "pypi-", "xox", "xapp-", "xai-", "tvly-", "CSPX-", "PMAK-", "KEY-"),
-        *("-u", "-p"),
+        *("sk-", "pat-", "glrt-", "gldt-", "glft-", "glptt-", "glcbt-", "glsoat-", "pypi-", "xox"),
+        *("xapp-", "xai-", "tvly-", "nvapi-", "pplx-", "sq0", "CSPX-", "MAK-", "NRAK-", "KEY-"),
+        *("key-", "-Lines", "-u", "-p"),
     ),
     "_": _Shape(
         r"_(?=[A-Za-z0-9_]{16})(?:(?<=gh[pousr]_)|(?<=github_pat_)|(?<=[srp]k_live_)|(?<=[srp]k_test_)"
-        rf"|(?<=npm_)|(?<={_START}hf_)|(?<=gsk_)|(?<=whsec_)|(?<=dop_v1_)|(?<=sbp_)|(?<=shp.._)"
-        rf"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<={_START}secret_)(?=[A-Za-z0-9]{{32}}))"
+        rf"|(?<=npm_)|(?<={_START}hf_)|(?<=gsk_)|(?<=whsec_)|(?<=do[opr]_v1_)|(?<=sbp_)|(?<=shp.._)"
+        r"|(?<=lin_api_)|(?<=figd_)|(?<=ntn_)|(?<=dckr_pat_)|(?<=lsv2_[ps][tk]_)|(?<=pcsk_)|(?<=glsa_)"
+        rf"|(?<=sntr[uy]s_)|(?<=sntryu_)|(?<=jina_)|(?<=rubygems_)|(?<={_START}e2b_)|(?<={_START}r8_)"
+        rf"|(?<={_START}glc_)(?=eyJ)|(?<={_START}ops_)(?=eyJ)|(?<={_START}secret_)(?=[A-Za-z0-9]{{32}}))"
         r"([A-Za-z0-9_]+)",
         *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "_pat_", "k_live_", "k_test_", "npm_", "hf_"),
-        *("gsk_", "whsec_", "_v1_", "sbp_", "shp", "_api_", "figd_", "ntn_", "secret_"),
+        *("gsk_", "whsec_", "_v1_", "sbp_", "shp", "_api_", "figd_", "ntn_", "secret_", "lsv2_"),
+        *("csk_", "glsa_", "sntr", "jina_", "gems_", "e2b_", "r8_", "glc_", "ops_"),
     ),
-    # Amazon, Google, and the bots of Telegram
+    # Amazon, Google, Atlassian, Alibaba, and the bots of Telegram
     "A": _Shape(
         rf"A(?:[KS]IA(?<={_START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza([A-Za-z0-9_-]{{30,}})"
+        r"|T[AC]TT3([A-Za-z0-9_=-]{30,})|I(?<=LTAI)([A-Za-z0-9]{12,})"
         r"|A(?<=[0-9]{6}:AA)[A-Za-z0-9_-]{30,})",
-        *("AKIA", "ASIA", "AIza", ":AA"),
+        *("AKIA", "ASIA", "AIza", "TT3", "LTAI", ":AA"),
     ),
+    # JSON web tokens, and private keys in base64: certificates and public keys begin alike
     "J": _Shape(
-        rf"J(?<={_START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*)?)",
-        "eyJ",
+        rf"J(?:(?<={_START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.\.?[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*){{0,3}})"
+        r"|Ti(?<=LS0tLS1CRUdJTi)(?!BDRVJUSUZJQ0FU|BQVUJMSUMg)((?:[A-Za-z0-9+/=]|\\+[nr]){40,}))",
+        *("eyJ", "CRUdJTi"),
     ),
     "G": _Shape(r"G(?<=SG)\.([A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})", "SG."),
+    # private keys, also as a list of lines, and what a login looks like in a header
     "B": _Shape(
-        r"B(?<=-----B)EGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r'((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$)',
-        "-----BEGIN",
+        r"B(?:EGIN(?<=-----BEGIN) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:\\*\"\s*,\s*\\*\"((?:[A-Za-z0-9+/=:, ]|-(?!----)|\\*\"\s*,\s*\\*\"(?!-----)|\\+[nr])++)(?=[\\\",\s]+-----END)"
+        r'|((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$))'
+        r"|asic (?=[A-Za-z+/]*[0-9=])([A-Za-z0-9+/]{10,}={0,2}))",
+        *("-----BEGIN", "Basic "),
     ),
     "@": _Shape(
-        r'://(?:[^\s/:@"\\]*:([^\s/@"\\]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
+        r'://(?:[^\s/:@"\\]*:([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
         "://",
     ),
     "y": _Shape(rf"ya29\.(?<={_START}ya29\.)([A-Za-z0-9_-]{{16,}})", "ya29."),
@@ -118,24 +138,31 @@ _TOKENS = {
     "&": _Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
     # Docker's login
     "h": _Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
-    "q": _Shape(r"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{0,200}\s)?-p([^\s'\"\\]+)", "mysql"),
+    "q": _Shape(
+        rf"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{{0,200}}\s)?-p{_QUOTE}?([^\s'\"\\]+)", "mysql"
+    ),
 }
 
 # -- names whose value is a secret, found by a letter in the lowered text; the match ends with the name
 
-_KEYED = "api|access|private|secret|encryption|signing|auth|master|account|shared|license"
-_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.split("|"))
+_KEYED = (
+    "api access private secret encryption signing auth master account shared license subscription"
+)
+_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.split())
 _NAMES = {
-    "w": _Shape(r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd)))", "word", "wd"),
+    "w": _Shape(
+        r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==))", "word", "wd", "jwt="
+    ),
     "k": _Shape(
-        rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES})|(?P<header>ie)(?<=cookie))",
+        rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==))|(?P<header>ie)(?<=cookie))",
         *("token", "key", "cookie"),
     ),
     "z": _Shape("z(?<=authoriz)(?P<header>ation)", "authorization"),
     "c": _Shape(r"cre(?:t(?<=secret)(?!s)|dentials?)", "cre"),
-    "p": _Shape("passphrase", "passphrase"),
+    "p": _Shape(r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==))", "passphrase", "pass="),
 }
-_ENV = _Shape(r"_(?:KEY|PASS)(?=[A-Z0-9_]{0,40}\s?=)", "_KEY", "_PASS")
+_OF_ENV = ("_KEY", "_PASS", "_JWT", "_CREDS", "_PAT=")
+_ENV = _Shape(r"_(?:KEY|PASS|JWT|CREDS|PAT(?==))(?=[A-Z0-9_]{0,40}\s?=)", *_OF_ENV)
 _BEARER = _Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
 
 # A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
@@ -144,21 +171,32 @@ _TEXT = r"""(?:(?P=b)(?P=b)\\["\\]|(?!(?P=q))(?:[^"\\]|\\.))"""
 _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
           |field|hint|id\b|manager|reset|required))
     (?P<rest>[A-Za-z0-9_-]{{0,40}})
-    (?:\\*["'])?\s*(?:=>|:=|==?|:)\s*
-    (?: (?P<q>(?P<b>\\*)["'])(?![${{<*%\[])(?P<quoted>{_TEXT}++)(?P=q)
+    (?:(?P<key>")|{_QUOTE}(?:\](?=\s?=\s?['\\]))?)?
+    \s*(?::\s*[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\]))?(?:=>|:=|==?|:)\s*
+    (?:[|>][+-]?(?:\\+[nr])+\s+)?
+    (?: [bu$]?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
+        (?P<quoted>{_TEXT}++)(?P=q)
       | (?P<bare>(?![${{<*%/\[])[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
-_FLAG = (
-    r"""(?x)[\w-]{0,40}(?:\s{1,8}(?:\\*["'])?|\\*["']\s?,\s{0,8}\\*["'])([^\s"'\\-][^\s"'\\]*)"""
-)
+_FLAG = rf"""(?x)[\w-]{{0,40}}(?:\s{{1,8}}{_QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
+    (?P<word>[^\s"'\\-][^\s"'\\]*)"""
 # what stands apart from its name: a list of values, as headers have, or the two in members of an object
 _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
     (?P=q)(?P<values>{_TEXT}++(?:(?P=q)\s*,\s*(?P=q){_TEXT}*+)*)(?P=q)\s*\]"""
 _MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
     (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
     (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{_TEXT}++)(?P=q)"""
-_BEFORE_WORD = r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
-_HEADER = r"""(?xi)(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?\s*
-    (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?([^"'\\\r\n]{4,})"""
+# in XML, as an element or two attributes, and in YAML, as two members
+_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|{_QUOTE}\s{{1,4}}value\s?=\s?{_QUOTE}
+      |{_QUOTE}?(?:\\+[nr])+\s{{1,40}}value:\s{{1,4}}{_QUOTE}?)(?P<value>[^\s<>"'\\]{{3,}}[^<>"'\\]*?)(?=["'<\\]|$)"""
+_SETTING = ("--", "login", "set", "env", "ENV ", "ARG ", "config")
+_BEFORE_WORD = (
+    r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
+    r"|(?:setenv|setx|ENV|ARG|set -\w{1,3}) [A-Z0-9_]{0,40}$"
+    r"|config(?:ure)? (?:(?:set|--\w{1,10}) [\w./:-]{0,60}|\w{1,40}\.[\w./:-]{0,60})$"
+    r"|(?:getenv|environ\.get|setdefault|\.set|setProperty)\(\\*[\"'][\w.-]{0,40}$"
+)
+_HEADER = rf"""(?xi)(?:(?P<key>")|{_QUOTE})?\s*[:=]\s*(?(key)"|{_QUOTE}?)\s*
+    (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
 # Words that stand where a value would, in code, schemas and counts.
 _NO_SECRET = (
     r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
@@ -246,8 +284,8 @@ class Redactor:
         ):
             spans += _tokens(text)
         if (
-            ("p" in low and "h" in low)
-            or ("w" in low and "d" in low)
+            ("p" in low and ("h" in low or "=" in low))
+            or ("w" in low and ("d" in low or "=" in low))
             or "k" in low
             or ("c" in low and "cre" in low)
             or "z" in low
@@ -330,7 +368,8 @@ def _tokens(text: str) -> list[Span]:
     spans: list[Span] = []
     for letter in _TOKENS:
         if letter in text and (first := _TOKENS[letter].search(text)):
-            spans += [m.span(m.lastindex or 0) for m in _all_from(first)]
+            for m in _all_from(first):
+                spans += _each(text, *m.span(m.lastindex or 0))
     if "_" in text and (first := _ENV.search(text)):
         spans += _found(text, _all_from(first), _value)
     return spans
@@ -393,9 +432,11 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
     if found is not None:
         return found.span("values")
     found = compiled(_HEADER).match(text, name.end())
-    if found is None or _stands_alone(text, found.start(1)):
-        return None  # no text: a number, or what has names of its own
-    return found.span(1)
+    if found is not None:
+        return found.span("text")
+    if _takes_a_word(text, name.start()):
+        found = compiled(_FLAG).match(text, name.end())
+    return found.span("word") if found is not None else None
 
 
 def _value(text: str, name: re.Match[str]) -> Span | None:
@@ -418,19 +459,19 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     """The value where nothing but its place says that it belongs to the *name*."""
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
-        return found.span(1) if found is not None else None
+        return found.span("word") if found is not None else None
     found = compiled(_LIST).match(text, name.end())
     if found is not None:
         secret = compiled(_NO_SECRET).match(found.group("values")) is None
         return found.span("values") if secret else None
-    found = compiled(_MEMBERS).match(text, name.end())
+    found = compiled(_MEMBERS).match(text, name.end()) or compiled(_MARKUP).match(text, name.end())
     return found.span("value") if found is not None else None
 
 
 def _takes_a_word(text: str, at: int) -> bool:
-    """True where the name at *at* is a command-line flag, or stands in a ``.netrc``."""
+    """True where the name at *at* is a command-line flag, or one that a word sets: in a shell, a ``.netrc``."""
     before = text[max(0, at - 80) : at]
-    if "--" not in before and "login" not in before:
+    if not any(word in before for word in _SETTING):
         return False
     return compiled(_BEFORE_WORD).search(before) is not None
 
