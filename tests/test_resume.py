@@ -1,4 +1,4 @@
-"""Resuming what nobody stopped changes nothing and says so; whatever a resume would lift is lifted."""
+"""An instruction that changes nothing is not written, and says so; whatever a resume would lift is lifted."""
 
 from __future__ import annotations
 
@@ -103,3 +103,31 @@ def test_where_events_are_missing_it_is_written_all_the_same(tmp_path: Path) -> 
     loop(session(store), 1)
     store.append(Event("gap", "s", data={"count": 3}))
     assert escape.resume(store, "s").sessions == ["s"], "the agent may know of a halt"
+
+
+def test_a_grant_is_revoked_once(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.append(Event("session_start", "s", data={"agent": "tester"}))
+    grant = escape.override(store, session="s", scope="session").grant
+    path = tmp_path / "events.db"
+    assert command(path, "revoke", grant).out == f"s: revoked, grant {grant}\n"
+    before = store.last("s")
+    again = command(path, "revoke", grant)
+    assert (again.code, again.out) == (
+        0,
+        f"s: {grant} is already revoked; nothing was changed\n",
+    )
+    assert "already" in Decider(store).revoke("s", grant)
+    assert store.last("s") == before
+
+
+def test_a_breakpoint_is_cleared_once_and_only_where_it_is_set(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.append(Event("session_start", "s", data={"agent": "tester"}))
+    point = escape.set_breakpoint(store, "s", "tool:rm").breakpoint
+    assert escape.clear_breakpoint(store, "s", point).sessions == ["s"]
+    before = store.last("s")
+    for name in (point, "B000000"):
+        done = escape.clear_breakpoint(store, "s", name)
+        assert (done.sessions, [s.session for s in done.already]) == ([], ["s"])
+    assert store.last("s") == before

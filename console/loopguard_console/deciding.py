@@ -93,8 +93,8 @@ class Decider:
 
     def revoke(self, session: str, grant: str) -> str:
         """Take a grant back."""
-        escape.revoke(self._store, grant, session=session)
-        return f"{grant} revoked"
+        done = escape.revoke(self._store, grant, session=session)
+        return f"{grant} revoked" if done.sessions else f"{grant} is already revoked"
 
     def hold(self, session: str, condition: str) -> str:
         """Hold every call that meets *condition*."""

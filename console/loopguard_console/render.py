@@ -224,10 +224,11 @@ def halted_words(session: Session) -> str:
     return f"the {session.halted} is halted{by}{at}"
 
 
-def already_so(session: Session) -> str:
-    """The same, to who would halt it again, or would lift what is not there."""
-    halted = halted_words(session).replace(" is halted", " is already halted", 1)
-    return f"{halted or 'not halted'}; nothing was changed"
+def already_so(session: Session, grant: str = "") -> str:
+    """The same, to who would halt it again, or would lift what is not there; or would revoke *grant* again."""
+    halted = halted_words(session).replace(" is halted", " is already halted", 1) or "not halted"
+    stands = f"{safe(grant, 60)} is already revoked" if grant else halted
+    return f"{stands}; nothing was changed"
 
 
 def signature_label(tool: str, args: object, width: int) -> str:

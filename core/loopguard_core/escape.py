@@ -377,13 +377,17 @@ def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decid
 
 
 def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: str = "") -> Decided:
-    """Take a grant back."""
+    """Take a grant back, once."""
     names = [session] if session else [s.session for s in store.sessions() if not s.ended]
     for name in names:
-        for event in store.standing(name, store.last(name)):
-            if event.type == "grant" and event.text("grant") == grant:
-                write(store, name, "revoke", {"grant": grant}, by, note)
-                return Decided("revoked", [name], grant=grant)
+        said = standing.latest(store, name, ("grant", "revoke"), grant)
+        if said is None:
+            continue
+        if said.type == "revoke":
+            known = store.session(name)
+            return Decided("revoked", [], grant=grant, already=[known] if known else [])
+        write(store, name, "revoke", {"grant": grant}, by, note)
+        return Decided("revoked", [name], grant=grant)
     raise DecisionError(f"there is no grant {grant} in a session that runs")
 
 
@@ -402,8 +406,12 @@ def set_breakpoint(
 
 
 def clear_breakpoint(store: Store, session: str, breakpoint: str, *, by: str = "") -> Decided:
-    """Take a breakpoint away."""
+    """Take a breakpoint away, if it is set."""
     session, _ = _target(store, "", session, "session", "", "")
+    said = standing.latest(store, session, ("breakpoint",), breakpoint)
+    if said is None or not said.data.get("on", True):
+        known = store.session(session)
+        return Decided("cleared", [], breakpoint=breakpoint, already=[known] if known else [])
     data = {"breakpoint": breakpoint, "on": False}
     write(store, session, "breakpoint", data, by, "")
     return Decided("cleared", [session], breakpoint=breakpoint)

@@ -37,6 +37,14 @@ def halted(store: Store, known: Session, scope: str) -> bool:
     return not any(e.seq > known.halted_seq and e.type in ("grant", "breakpoint") for e in standing)
 
 
+def latest(store: Store, session: str, types: tuple[str, ...], name: str) -> Event | None:
+    """The latest instruction of *types* about the grant or breakpoint *name*; None where there is none."""
+    for event in reversed(store.standing(session, store.last(session))):
+        if event.type in types and event.text(types[0]) == name:
+            return event
+    return None
+
+
 def stopped(store: Store, known: Session) -> bool:
     """True where a resume may change something in a session: a human halted it, or the guard did."""
     if known.halted:

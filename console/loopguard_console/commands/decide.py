@@ -119,7 +119,8 @@ def tell(done: Decided, as_json: bool) -> None:
         )
         return
     for known in done.already:
-        say(f"{known.name or known.session}: {already_so(known)}")
+        so = already_so(known, done.grant)
+        say(f"{known.name or known.session}: {so}")
     if done.already and not done.sessions:
         return
     what = done.request or ", ".join(done.sessions)
