@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from loopguard_core import checkpoint
 from loopguard_core.config import Config
 from loopguard_core.events import decode, encode
 from loopguard_core.freezing import Unfreezable, freeze, thaw
@@ -187,9 +188,11 @@ def test_a_long_turn_without_a_checkpoint_is_folded_once(
     assert max(counts) < 10
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other settings", "older log"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "changed", "empty", "other settings", "other code", "older log"]
+)
 def test_a_checkpoint_that_does_not_fit_is_not_used(
-    store: Store, tmp_path: Path, damage: str
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     attached(store)
     for n in range(40):
@@ -205,6 +208,8 @@ def test_a_checkpoint_that_does_not_fit_is_not_used(
         path.write_bytes(b"")
     elif damage == "other settings":
         more = {"policies": {"graded": {"warn_at": 3, "block_at": 4, "halt_at": 5}}}
+    elif damage == "other code":
+        monkeypatch.setattr(checkpoint, "__version__", "another")
     else:
         store.close()
         for old in tmp_path.glob("events.db*"):
@@ -213,8 +218,10 @@ def test_a_checkpoint_that_does_not_fit_is_not_used(
         attached(store)
         call(attached(store), args=39)
         call(attached(store), args=39)
+    counts, before = reads(store, monkeypatch), store.last("s")
     last = call(attached(store, **more), args=39).ruling.verdict
     assert last.count == (3 if damage == "older log" else 2)
+    assert max(counts) >= before, "it is folded from its beginning"
 
 
 def test_the_end_of_a_session_takes_its_checkpoint_away(store: Store) -> None:

@@ -13,7 +13,7 @@ from loopguard_core.config import Config
 from loopguard_core.guard import Guard
 from loopguard_core.policies.registry import names
 from loopguard_core.replay import Recording
-from sessions import call, loop, session, store_in
+from sessions import call, loop, meanwhile, pending, session, store_in
 
 
 @pytest.fixture
@@ -62,13 +62,18 @@ def test_a_wait_ends_though_the_clock_is_set_back(
     tmp_path: Path, shift: Callable[[float], None]
 ) -> None:
     store = store_in(tmp_path)
-    with session(store, unattended_wait_seconds=0.3) as live:
-        loop(live, 2)
+
+    def set_back() -> None:
+        pending(store)
         shift(-86_400.0)
+
+    with session(store_in(tmp_path), unattended_wait_seconds=1.0) as live:
+        loop(live, 2)
         began = time.monotonic()
-        refused = call(live)
+        with meanwhile(set_back):
+            refused = call(live)
         assert not refused.run
-        assert 0.2 < time.monotonic() - began < 30
+        assert 0.9 < time.monotonic() - began < 30
         assert escape.approve(store, refused.request, by="ada").late
         assert call(live).run
     store.close()
