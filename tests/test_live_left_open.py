@@ -69,3 +69,18 @@ def test_an_end_that_comes_late_is_none(tmp_path: Path) -> None:
         again.turn("go on")
     assert first.after(left, "text") == ""
     assert ends(store) == {"left": "pending"}
+
+
+def test_a_guard_that_others_made_begin_anew_in_the_middle_ends_what_it_forgot(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    other = LiveSession(Config(GRADED), "s", store=store_in(tmp_path), attach=True, say=print)
+    live.before("read", {"n": 1}, call="left")
+    live.turn("go on")
+    decision = live.before("read", {"n": 2}, call="open")
+    call(other)
+    live.after(decision, "text")  # theirs comes first, so the turn is folded anew
+    live.end()
+    assert ends(store)["left"] == "pending"

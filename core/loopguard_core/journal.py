@@ -45,6 +45,7 @@ class Journal:
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
     opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session
     start says of this process. ``word`` is the latest human instruction that was folded. ``over``: the session ends.
+    ``rebuilt``: the guard may not know every call that is open.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Journal:
         self.gone: Callable[[], object] = bool
         self._begun = False
         self.over = False
+        self.rebuilt = False
         self.guard = fresh()
         self.opening: dict[str, Any] = {}
         self.checkpoint: Checkpoint | None = None
@@ -142,7 +144,7 @@ class Journal:
         if store is None:
             return False
         try:
-            self.guard = self._rebuilt(store)
+            self.guard, self.rebuilt = self._rebuilt(store), True
         except StoreError as error:
             self.fail(error)
             return False
@@ -471,7 +473,7 @@ class Journal:
                     self._fold(event)
             self.guard.seq = guard.seq
         else:
-            self.guard, self.word = guard, word or self.word
+            self.guard, self.word, self.rebuilt = guard, word or self.word, True
         self.store, self.away = away.server, None
         self.failure, self._begun = "", True
         self.say("the event store is back; what was kept on this machine has been forwarded")

@@ -357,7 +357,7 @@ class LiveSession:
                     self._stopped().abandon(call)
                 for call in self.guard.open_calls():
                     self._stopped().leave_open(call)
-                if journal.store is not None and not journal.failure:
+                if journal.rebuilt and journal.store is not None and not journal.failure:
                     for call in left_open(journal.store, self.session):
                         self._stopped().leave_open(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
