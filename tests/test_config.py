@@ -86,6 +86,9 @@ def test_the_environment_names_a_file(tmp_path: Path, env: dict[str, str]) -> No
         ("[redaction]\npatterns = [1]", "redaction.patterns is a list of texts"),
         ('[redaction]\npatterns = ["("]', "redaction.patterns cannot be used"),
         ("mode = ", "is not TOML"),
+        pytest.param(f"wait_seconds = {'9' * 9000}", "is not TOML", id="digits"),
+        pytest.param(f"a = {'[' * 9000}", "is nested too deeply", id="deep"),
+        pytest.param("#" * 4_000_001, "is larger than 4,000,000 bytes", id="large"),
         ("policy = 3", "policy is a text"),
         ("policies = { hermes = 1 }", "policies.hermes is a table"),
     ],
@@ -100,6 +103,22 @@ def test_what_cannot_be_meant_is_said_with_file_and_key(
     assert message.startswith(f"{path}: ")
     assert says in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "text", ["tool = 1 # tool.loopguard", "[tool]\nloopguard = 1 # tool.loopguard"]
+)
+def test_a_project_file_of_another_shape_is_said(
+    tmp_path: Path, env: dict[str, str], text: str
+) -> None:
+    path = write(tmp_path / "home" / "p", text, "pyproject.toml")
+    with pytest.raises(ConfigError, match=r"tool\.loopguard is a table"):
+        load_config(str(path.parent), env)
+
+
+def test_a_byte_order_mark_is_no_setting(tmp_path: Path, env: dict[str, str]) -> None:
+    path = write(tmp_path / "home" / "p", '\ufeffmode = "enforce"')
+    assert load_config(str(path.parent), env).mode == "enforce"
 
 
 @pytest.mark.parametrize(

@@ -279,11 +279,13 @@ def test_of_half_an_object_the_whole_members_are_known(
         ('mode = "deny"\n', False),
     ],
 )
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_wrong_file_that_says_so_refuses_what_cannot_be_judged(
-    tmp_path: Path, config: str, refused: bool
+    tmp_path: Path, config: str, refused: bool, encoding: str
 ) -> None:
     host = OpenPipe(tmp_path)
-    (tmp_path / "loopguard.toml").write_bytes(config.encode("utf-8", "surrogateescape"))
+    other = "surrogateescape" if encoding.startswith("utf-8") else "replace"
+    (tmp_path / "loopguard.toml").write_bytes(config.encode(encoding, other))
     said = host.say(host.call())
     assert said.code == 0 and "loopguard.toml" in said.err and said.err.count("\n") == 1
     assert ('"permissionDecision":"deny"' in said.out) is refused

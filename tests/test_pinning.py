@@ -73,7 +73,11 @@ def reload(host: Host, *more: str) -> Done:
     return command(host.store, "reload", "s1", *more)
 
 
-@pytest.mark.parametrize("loosened", [LOOSE, "mode = [", None])
+@pytest.mark.parametrize(
+    "loosened",
+    [LOOSE, "mode = [", f"a = {'[' * 9000}", f"a = {'9' * 9000}", "#" * 5_000_000, None],
+    ids=["loose", "broken", "deep", "digits", "large", "gone"],
+)
 def test_a_model_that_rewrites_breaks_or_deletes_the_file_loosens_nothing(
     host: Host, loosened: str | None
 ) -> None:

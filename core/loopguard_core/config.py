@@ -40,6 +40,8 @@ ENVIRONMENT = "LOOPGUARD_CONFIG"
 NAMES = ("loopguard.toml", "pyproject.toml")
 
 _FLAGS = ("readonly", "mutating", "bookkeeping", "poller")
+_MARK = b"\xef\xbb\xbf"  # some editors write it before UTF-8
+_LARGEST = 4_000_000
 _QUOTES = b" \t\"'"
 _FIELDS = ("identity_fields", "ignored_fields", "path_fields")
 
@@ -162,7 +164,9 @@ def denies(cwd: str, environ: Mapping[str, str]) -> bool:
     """True where the file that holds in *cwd*, whatever is wrong in it, says ``on_store_failure = "deny"``."""
     try:
         place = find(cwd or here(), environ)
-        lines = _bytes(place).splitlines() if place else []
+        lines = (
+            _bytes(place).replace(b"\0", b"").lstrip(b"\xff\xfe").splitlines() if place else []
+        )  # also in UTF-16
     except ConfigError:
         return False
     for line in lines:
@@ -219,9 +223,12 @@ def _mentions(path: str) -> bool:
 
 def _bytes(path: str) -> bytes:
     try:
-        return files.read(path, follow=True)
+        content = files.read(path, _LARGEST + 1, follow=True)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) > _LARGEST:
+        raise ConfigError(f"{path}: is larger than {_LARGEST:,} bytes")
+    return content.removeprefix(_MARK)
 
 
 def _section(path: str, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -245,11 +252,14 @@ def _parse(path: str, content: bytes) -> dict[str, Any]:
         raw = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply to be read") from None
+    except ValueError as error:  # also a number of more digits than Python reads
         raise ConfigError(f"{path}: is not TOML: {error}") from None
     if os.path.basename(path) != "pyproject.toml":
         return raw
-    section = raw.get("tool", {}).get("loopguard", {})
+    tools = raw.get("tool", {})
+    section = tools.get("loopguard", {}) if isinstance(tools, dict) else None
     if not isinstance(section, dict):
         raise ConfigError(f"{path}: tool.loopguard is a table")
     return section
