@@ -148,6 +148,20 @@ def test_advice_that_cannot_be_written_is_no_denial(tmp_path: Path) -> None:
         assert b"cannot be written" in err.read()
 
 
+def test_an_answer_that_nobody_reads_keeps_no_hook_beyond_its_time() -> None:
+    code = (
+        "import os, sys; sys.path.append(sys.argv[1])\n"
+        "from loopguard_core import hook_signals\n"
+        "hook_signals.watch(0.3); hook_signals.answered(); os.write(1, b'x' * 1_000_000)"
+    )
+    hook = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])], stdout=subprocess.PIPE
+    )
+    assert hook.stdout is not None
+    with hook.stdout:
+        assert hook.wait(timeout=30) == -signal.SIGALRM
+
+
 # -- it is stopped -------------------------------------------------------------------------------
 
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
