@@ -79,6 +79,18 @@ def test_a_hook_judges_whatever_stands_in_its_state_directory(
     assert {path.read_bytes() for path in led} == {KEPT}
 
 
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_a_hook_tells_the_agent_s_shells_of_its_session_in_a_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    plant(tmp_path / "env.sh", kind)
+    monkeypatch.setenv("CLAUDE_ENV_FILE", str(tmp_path / "env.sh"))
+    host = Host(tmp_path)
+    said = host.send("SessionStart", source="startup", limit=20)
+    assert "env.sh cannot be written: it is a" in said.err
+    assert host.before().out == ""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "name", ["machine.key", "store.db-journal", "store.db-wal", "store.db-shm"]
