@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from loopguard_core.config import Config
 from loopguard_core.policies import registry
 from loopguard_core.store.door import open_store
 from loopguard_core.verdict import TIERS
+from processes import environment
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +136,35 @@ def test_a_read_only_store_is_named(tmp_path: Path) -> None:
     done = command(store, "doctor", "--json")
     assert done.code == 1
     assert any("is read-only" in f["what"] for f in wrong(done))
+
+
+READ_ONLY = """
+import os, sys
+from loopguard_console.doctor.store import examine
+place = sys.argv[1]
+examine(place)  # what is imported, once it is needed
+if os.geteuid() == 0:
+    os.chown(os.path.dirname(place), 65534, 65534)
+    os.chown(place, 65534, 65534)
+    os.setuid(65534)
+os.chmod(os.path.dirname(place), 0o500)
+print(*(f"{f.what}; {f.mend}" for f in examine(place)), sep="\\n")
+os.chmod(os.path.dirname(place), 0o700)
+"""
+
+
+def test_a_store_in_a_folder_where_nothing_can_be_written_is_named() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        store = recorded(Path(name), killed=False)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(store)],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.stderr == ""
+    assert f"{name} is read-only for this user; give this user write permission" in done.stdout
 
 
 def test_a_store_of_a_newer_version_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +14,10 @@ import pytest
 import postgres
 from loopguard_core.events import Event
 from loopguard_core.store import words as snippet
-from loopguard_core.store.contract import Store
+from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.search import open_index
+from processes import environment
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=postgres.needs)])
@@ -114,6 +118,37 @@ def test_a_damaged_index_is_made_anew(file_store: Store, tmp_path: Path) -> None
 
 
 @postgres.needs
+def test_an_index_that_cannot_be_made_is_said_in_one_line(file_store: Store) -> None:
+    """Where the disk is full, say; here no file may grow."""
+    call(file_store, "c", "a word", "x")
+    searching = [
+        sys.executable,
+        "-m",
+        "loopguard_console",
+        "--store",
+        file_store.place,
+        "search",
+        "word",
+    ]
+    limited = ["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", *searching]
+    done = subprocess.run(limited, capture_output=True, text=True, env=environment(), check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("loopguard-console: the search index")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_index_that_another_holds_is_left_alone(file_store: Store) -> None:
+    place = f"{file_store.place}-search"
+    holder = sqlite3.connect(place, isolation_level=None)
+    holder.execute("CREATE TABLE mine (x)")
+    holder.execute("BEGIN EXCLUSIVE")
+    before = Path(place).stat().st_ino
+    with pytest.raises(StoreError, match="locked"):
+        open_index(file_store)
+    assert Path(place).stat().st_ino == before
+    holder.close()
+
+
 def test_two_who_index_at_once_index_everything_once() -> None:
     url = postgres.emptied()
     store = open_store(url)

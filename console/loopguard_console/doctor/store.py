@@ -43,7 +43,7 @@ def examine(place: str) -> list[Finding]:
     try:
         store = open_store(place, create=False)
     except StoreError as error:
-        return [failure(error), *_permissions(path), *_version()]
+        return [*_read_only(path), failure(error), *_permissions(path), *_version()]
     with contextlib.closing(store):
         found = [*_writable(path), *_permissions(path), *_bounds(path), *_sound(path)]
         found += dead_weight(store)
@@ -82,6 +82,16 @@ def _writable(path: Path) -> list[Finding]:
         mend = "end the program that holds it (fuser, lsof), or mend its permissions"
         return [Finding(AREA, WRONG, f"{path} cannot be written: {error}", mend)]
     return [Finding(AREA, OK, f"{path} can be written")]
+
+
+def _read_only(path: Path) -> list[Finding]:
+    """Say that this user cannot write there, where its permissions or its file system keep them from it."""
+    mend = "give this user write permission on the file and its directory, or mount it for writing"
+    return [
+        Finding(AREA, WRONG, f"{place} is read-only for this user", mend)
+        for place in (path, path.parent)
+        if not os.access(place, os.W_OK)
+    ][:1]
 
 
 def _permissions(path: Path) -> list[Finding]:

@@ -5,6 +5,7 @@ It can be deleted at any time: it is made of the store alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 
+# what is wrong with a file that is no index: another one takes its place
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _TABLES = (
     "CREATE TABLE session (sid INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL)",
     """CREATE TABLE doc (id INTEGER PRIMARY KEY, sid INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -37,14 +40,27 @@ class FileIndex(Index):
         self._store = store
         self._path = f"{store.place}-search"
         try:
-            self._db = self._open()
-        except sqlite3.DatabaseError as error:
+            self._db = self._made()
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
+    def _made(self) -> sqlite3.Connection:
+        try:
+            return self._open()
+        except sqlite3.Error as error:
             if "fts5" in str(error):
                 raise StoreError(
                     "searching all sessions needs a SQLite that was built with FTS5"
                 ) from None
-            os.unlink(self._path)  # it is made of the store alone
-            self._db = self._open()
+            if error.sqlite_errorcode & 0xFF not in _DAMAGED:
+                raise
+        for part in ("-wal", "-shm", ""):  # it is made of the store alone
+            with contextlib.suppress(OSError):
+                os.unlink(self._path + part)
+        return self._open()
+
+    def _failure(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(f"the search index {self._path} failed: {error}; delete it")
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -84,7 +100,7 @@ class FileIndex(Index):
                     if time.monotonic() > until:
                         return False
         except sqlite3.Error as error:
-            raise StoreError(f"the search index {self._path} failed: {error}; delete it") from None
+            raise self._failure(error) from None
         return True
 
     def _forget(self, name: str) -> None:
@@ -144,7 +160,7 @@ class FileIndex(Index):
                 (OPEN, CLOSE, *values, limit),
             ).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(f"the search index {self._path} failed: {error}; delete it") from None
+            raise self._failure(error) from None
         return [Hit(name, seq, again, _parts(text)) for name, seq, again, text in found]
 
     def close(self) -> None:
