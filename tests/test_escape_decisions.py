@@ -345,6 +345,31 @@ def test_what_happens_when_nobody_answers_is_configured_and_shown(
     assert (request.unanswered, request.resolution) == (does, "expired")
 
 
+@pytest.mark.parametrize("patience", [0, 0.05])
+def test_a_call_that_runs_unanswered_runs_each_time_and_leaves_nothing_to_approve(
+    tmp_path: Path, patience: float
+) -> None:
+    store = store_in(tmp_path)
+    nobody = {"block": "run", "halt": "run"}
+    with session(store, unattended_wait_seconds=patience, unanswered=nobody) as live:
+        loop(live, 2)
+        requests = [call(live) for _ in range(3)]
+        assert all(decision.run for decision in requests)
+        assert len({decision.request for decision in requests}) == 3
+        assert escape.waiting(store) == []
+    with pytest.raises(escape.DecisionError, match="override"):
+        escape.approve(store, requests[0].request)
+
+
+def test_where_nobody_is_asked_nothing_runs_unanswered(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    nobody = {"block": "run", "halt": "run"}
+    with session(store, mode="enforce", unanswered=nobody) as live:
+        loop(live, 2)
+        assert not call(live).run
+        assert [r.unanswered for r in escape.waiting(store)] == ["refuse"]
+
+
 def test_keep_waiting_ends_at_the_hosts_own_limit(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     with session(store, unanswered={"block": "wait"}) as live:

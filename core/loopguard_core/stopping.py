@@ -9,7 +9,6 @@ import time
 
 from loopguard_core import refusal
 from loopguard_core.store.contract import Taken
-from loopguard_core.verdict import Tier
 from loopguard_core.waiting import Waiting
 
 TYPE_CHECKING = False
@@ -86,9 +85,8 @@ class Stops:
         return ruling.cause == "latch" and latch is not None and latch.asked
 
     def _patient(self, ruling: Ruling) -> bool:
-        tier = max(ruling.tier, Tier.BLOCK)
         return (
-            self._config.unattended_wait_seconds > 0 or self._config.unanswered[tier.word] == "wait"
+            self._config.unattended_wait_seconds > 0 or self._waiting.unanswered(ruling) == "wait"
         )
 
     def _seen(self, decision: Decision) -> str:
@@ -120,8 +118,7 @@ class Stops:
             decision.run = False
             decision.message = refusal.answered(resolution, ruling, ticket.request, answer.note)
             return
-        tier = max(ruling.tier, Tier.BLOCK)
-        if resolution == "expired" and self._config.unanswered[tier.word] == "run":
+        if resolution == "expired" and self._waiting.unanswered(ruling) == "run":
             return
         if resolution == "expired":
             late = bool(ticket.request)

@@ -98,6 +98,10 @@ class Waiting:
         except StoreError:
             return False
 
+    def unanswered(self, ruling: Ruling) -> str:
+        """What happens when nobody answers; a call about which nobody is asked is refused."""
+        return self._config.unanswered[_tier(ruling).word] if ruling.action == "ask" else "refuse"
+
     def open(
         self, start: Event, ruling: Ruling, seen: str, limit: float | None, *, wait: bool
     ) -> Ticket:
@@ -105,7 +109,7 @@ class Waiting:
         config, journal = self._config, self._journal
         attended = wait and self.attended()
         patience: float | None = 0.0
-        unanswered = config.unanswered[_tier(ruling).word]
+        unanswered = self.unanswered(ruling)
         if wait:
             patience = config.wait_seconds if attended else config.unattended_wait_seconds
             if unanswered == "wait":
@@ -116,8 +120,9 @@ class Waiting:
         until = None if patience is None else time.monotonic() + patience
         ticket = Ticket(start, ruling, until, attended)
         deadline = None if patience is None else now + patience
-        if deadline is not None:
-            ticket.late_until = deadline + config.late_approval_seconds
+        if deadline is not None:  # what ran without an answer needs none
+            late = 0.0 if unanswered == "run" else config.late_approval_seconds
+            ticket.late_until = deadline + late
         opened = journal.event(
             "request_opened",
             {

@@ -124,4 +124,5 @@ def _time(request: Request, now: float) -> str:
     waited = span(now - (request.opened_ts or now))
     if request.deadline is None:
         return f"waits {waited}, as long as it takes"
-    return f"waits {waited} of {span(request.deadline - (request.opened_ts or now))}"
+    then = ", then it runs" if request.unanswered == "run" else ""
+    return f"waits {waited} of {span(request.deadline - (request.opened_ts or now))}{then}"
