@@ -52,9 +52,11 @@ def test_many_writers_and_a_reader_lose_nothing_and_never_fail(
     reader = threading.Thread(target=watch)
     reader.start()
     each = 120
-    assert run("together", place, writers, each) == [[0]]
-    done.set()
-    reader.join()
+    try:
+        assert run("together", place, writers, each) == [[0]]
+    finally:
+        done.set()
+        reader.join()
     store.close()
     assert sum(assert_whole(place, f"s{n}") for n in range(4)) == writers * each
     assert seen[0] > 0
@@ -73,9 +75,11 @@ def test_steady_writers_keep_the_log_bounded_among_themselves(tmp_path: Path) ->
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    assert run("together", place, 4, 1_800) == [[0]]
-    done.set()
-    watcher.join()
+    try:
+        assert run("together", place, 4, 1_800) == [[0]]
+    finally:
+        done.set()
+        watcher.join()
     assert most[0] < 50_000_000  # SQLite's own checkpoints let it grow to 80 MB here, without end
     store.close()
 
