@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import Event, Judged
-from loopguard_core.store import log
+from loopguard_core.store import log, queueing
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.door import open_store
 from loopguard_core.store.queueing import Line
@@ -141,6 +141,27 @@ def test_the_head_looks_often_and_the_next_follows_when_it_leaves(place: Path) -
     with log_of(place).open("rb") as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     second.leave()
+
+
+def test_who_stands_behind_another_looks_when_that_one_has_left(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queueing, "_OVERLOOKED", 60_000_000_000)
+    first, second = Line(str(place)), Line(str(place))
+    first.wait()
+    turn = threading.Event()
+
+    def behind() -> None:
+        second.wait()
+        turn.set()
+        second.leave()
+
+    waiting = threading.Thread(target=behind)
+    waiting.start()
+    assert not turn.wait(0.2)
+    first.leave()
+    waiting.join(20)
+    assert turn.is_set()
 
 
 def test_a_log_that_was_written_back_counts_as_short_once_it_is_overwritten(place: Path) -> None:
