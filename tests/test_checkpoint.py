@@ -167,6 +167,28 @@ def test_a_process_for_one_call_reads_only_what_is_new(
     assert kept(store).parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_two_processes_that_meet_a_new_session_begin_it_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one must not end the call of the first, which runs."""
+    real, asked = store.session, []
+
+    def session(name: str) -> Any:
+        known = real(name)
+        asked.append(known)
+        if len(asked) == 1:
+            assert known is None
+            attached(store).before("search", 0, call="first")
+        return known
+
+    monkeypatch.setattr(store, "session", session)
+    live = attached(store)
+    assert live.guard.open_calls() == ["first"]
+    assert [event.type for event in store.read("s")] == ["session_start", "call_start"]
+    live.before("search", 0, call="second")
+    assert [event.type for event in store.read("s")][2:] == ["call_start"]
+
+
 @pytest.mark.parametrize("first", ["before", "after"])
 def test_a_long_turn_without_a_checkpoint_is_folded_once(
     store: Store, monkeypatch: pytest.MonkeyPatch, first: str

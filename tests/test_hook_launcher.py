@@ -68,6 +68,12 @@ def test_half_an_installation_is_said_in_one_line(
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_ctrl_c_while_it_starts_leaves_no_traceback(installed: Installed) -> None:
+    (installed.package / "agents" / "host.py").write_text("import os; os.kill(os.getpid(), 2)")
+    done = installed.hook()
+    assert (done.returncode, done.stdout, done.stderr) == (-2, b"", b"")
+
+
 def test_a_package_that_was_moved_works_where_it_is_now(installed: Installed) -> None:
     assert installed.hook().returncode == 0
     moved = installed.folder / "moved lib"

@@ -10,10 +10,9 @@ import gc
 import sys
 
 gc.disable()  # nothing that a process of 30 ms leaves behind is worth looking for
+# Ctrl-C while it starts ends it without a traceback.
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-    _signal.signal(
-        _signal.SIGINT, _signal.SIG_DFL
-    )  # no traceback, until there is an answer to give
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0] or "/")
 
 try:
