@@ -196,6 +196,10 @@ def test_secrets_that_stand_side_by_side_all_go() -> None:
         {"headers": {"X-Api-Key": ["abc1", "abc2"], "Set-Cookie": ["sid=abc1; Path=/", "b=2"]}},
         {"fields": [{"name": "Password", "type": "textbox", "ref": "e5", "value": "abc1"}]},
         {"env": [{"name": "HOME", "value": "/"}, {"name": "API_TOKEN", "value": "abc1"}]},
+        {"auth": {"user": "bob", "pass": "abc1"}, "n": {"pass": 3, "bypass": "no"}},
+        {"env": {"STRIPE_KEY": "abc1", "DB_PASS": "abc1"}, "x": "environment:\n  STRIPE_KEY: abc1"},
+        {"headers": [{"name": "Authorization", "value": "Bearer abc1"}]},
+        {"headers": [["Cookie", "sid=abc1"], ["Accept", "*"]], "x": '[["Cookie", "sid=abc1"]]'},
         {
             "lines": [
                 "-----BEGIN PRIVATE KEY-----",

@@ -159,10 +159,17 @@ _NAMES = {
     ),
     "z": _Shape("z(?<=authoriz)(?P<header>ation)", "authorization"),
     "c": _Shape(r"cre(?:t(?<=secret)(?!s)|dentials?)", "cre"),
-    "p": _Shape(r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==))", "passphrase", "pass="),
+    "p": _Shape(
+        r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))",
+        *("passphrase", "pass=", "pass:", 'pass"', "pass\\", "pass'"),
+    ),
 }
 _OF_ENV = ("_KEY", "_PASS", "_JWT", "_CREDS", "_PAT=")
-_ENV = _Shape(r"_(?:KEY|PASS|JWT|CREDS|PAT(?==))(?=[A-Z0-9_]{0,40}\s?=)", *_OF_ENV)
+_ENV = _Shape(
+    r"_(?:KEY|PASS|JWT|CREDS|PAT(?==))"
+    r"(?=[A-Z0-9_]{0,40}(?:\s?=|\\*\"\s?:\s?\\*\")|:\s[^\s\"'\\,(]{4,}[\"'\\])",
+    *_OF_ENV,
+)
 _BEARER = _Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
 
 # A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
@@ -185,6 +192,7 @@ _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
 _MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
     (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
     (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{_TEXT}++)(?P=q)"""
+_PAIR = rf"""(?P<q>(?P<b>\\*)")\s*,\s*(?P=q)(?P<value>(?=[^"\\]*[ =]){_TEXT}++)(?P=q)\s*\]"""
 # in XML, as an element or two attributes, and in YAML, as two members
 _MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|{_QUOTE}\s{{1,4}}value\s?=\s?{_QUOTE}
       |{_QUOTE}?(?:\\+[nr])+\s{{1,40}}value:\s{{1,4}}{_QUOTE}?)(?P<value>[^\s<>"'\\]{{3,}}[^<>"'\\]*?)(?=["'<\\]|$)"""
@@ -436,7 +444,9 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
         return found.span("text")
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
-    return found.span("word") if found is not None else None
+        return found.span("word") if found is not None else None
+    found = compiled(_MEMBERS).match(text, name.end()) or compiled(_PAIR).match(text, name.end())
+    return found.span("value") if found is not None else None
 
 
 def _value(text: str, name: re.Match[str]) -> Span | None:
