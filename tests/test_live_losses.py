@@ -14,9 +14,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from faulty import Faulty
+from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
+from loopguard_core.guard import Guard
 from loopguard_core.live import LiveSession
+from loopguard_core.policies.registry import create
+from loopguard_core.replay import Recording
 from loopguard_core.store.sqlite import SqliteStore
 from sessions import GRADED, call
 
@@ -104,3 +108,70 @@ def test_what_is_said_to_be_missing_is_what_is_missing(steps: list[str]) -> None
         said, are = place.missing()
         assert said == are
         place.real.close()
+
+
+def test_two_processes_of_a_session_count_each_missing_event_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    stores = [Noted(str(tmp_path / "events.db")) for _ in range(2)]
+    one, two = (
+        LiveSession(Config(GRADED), "s", store=store, attach=attach, say=said.append)
+        for store, attach in zip(stores, (False, True), strict=True)
+    )
+    for n in range(4):
+        call(one, args={"one": n})
+        call(two, args={"two": n})
+    open_ = two.before("read", {"n": 1})
+    for path in tmp_path.glob("events.db*"):
+        path.unlink()
+    call(one, args={"one": "new"})
+    two.after(open_, "text")
+    call(two, args={"two": "new"})
+    log = stores[0].read("s")
+    written = sum(store.beside for store in stores) + 2 * (8 + 2 + 1)
+    assert sum(e.data["count"] for e in log if e.type == "gap") == written - len(log)
+    for store in stores:
+        store.close()
+
+
+@pytest.mark.parametrize("during", ["a call", "nothing"])
+@pytest.mark.parametrize("spoke", [False, True])
+def test_what_a_person_says_in_a_store_that_took_the_place_holds(
+    tmp_path: Path, during: str, spoke: bool
+) -> None:
+    place = Place(tmp_path)
+    place.work()
+    if spoke:
+        escape.override(place.store, session="s", scope="session", calls=9)
+        place.work()
+    place.keep()
+    place.work()
+    running = place.live.before("read", {"n": 1}) if during == "a call" else None
+    place.delete()
+    shutil.copy(place.copy, place.path)
+    with closing(SqliteStore(str(place.path))) as desk:
+        escape.halt(desk, session="s", by="ada")
+    if running is not None:
+        place.live.after(running, "text")
+    decision = place.live.before("read", {"n": 2})
+    assert not decision.run
+    assert "human halted" in decision.message
+    place.real.close()
+
+
+def test_a_call_of_another_process_runs_on_where_one_begins_the_store_anew(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    other = LiveSession(
+        Config(GRADED), "s", store=SqliteStore(str(place.path)), attach=True, say=print
+    )
+    place.work()
+    place.delete()
+    call(other, args={"n": 2})
+    running = other.before("read", {"n": 1})
+    place.work()  # it begins the store anew as well
+    call(other, args={"n": 3})
+    assert other.guard.open_calls() == [running.call]
+    other.after(running, "text")
+    log = place.real.read("s")
+    recording = Recording.of(log, Guard(create("graded"), unique=True))
+    assert [recording.row(n).outcome for n in range(len(recording))] == ["ok"] * 4
+    assert [e.data.get("reason") for e in log if e.type == "session_start"] == ["replaced"] * 2

@@ -9,7 +9,7 @@ the policy's counters.
 from __future__ import annotations
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import Event
+from loopguard_core.events import GOES_ON, Event
 from loopguard_core.identity import EXACT, Digester
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
@@ -116,6 +116,11 @@ class Guard:
     def counts(self) -> list[Count]:
         """The policy's counters, without recording a call."""
         return self.policy.counts()
+
+    @property
+    def latest(self) -> float | None:
+        """When the latest event was, in seconds since the epoch; None before the first."""
+        return self._last_ts
 
     def open_calls(self) -> list[str]:
         """Calls that have started and not ended."""
@@ -383,8 +388,8 @@ class Guard:
         if mode in MODES:
             self.mode = mode
         self.settings = event.text("config") or self.settings
-        if event.text("reason") in ("configuration", "outage"):
-            return  # the session went on: with other settings, or without its server
+        if event.text("reason") in GOES_ON:
+            return
         for opened in self._open.values():  # the process that ran them is gone
             if opened.started:
                 self.policy.end(opened.call, Outcome("pending", {}))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from loopguard_core.doors import Doors
     from loopguard_core.guard import Guard
     from loopguard_core.holding import Holding
+    from loopguard_core.losses import Losses
     from loopguard_core.store.contract import Session, Store
     from loopguard_core.store.spool import Spool
     from loopguard_core.verdict import Ruling, Verdict
@@ -72,13 +73,13 @@ class Journal:
         self.failure = ""
         self._holding: Holding | None = None
         self._gaps: list[Event] = []
-        self._gone: list[Event] = []
+        self._losses: Losses | None = None
         self._fresh = fresh
         self.say = say
         self._said = False
         self._lossy = False
         self._pause = _FIRST_PAUSE
-        self._retry_at = 0.0
+        self._retry_at = self._failed_at = 0.0
 
     def event(self, type: str, data: dict[str, Any] | None = None) -> Event:
         """A new event of this session, now."""
@@ -351,7 +352,7 @@ class Journal:
         try:
             event.seq = store.append(event, expect=expect)
         except Replaced as error:
-            self._begin_anew(store, error)
+            self._begin_anew(store, error, event)
             raise Stale from None
 
     def _check_replaced(self, store: Store) -> bool:
@@ -361,17 +362,23 @@ class Journal:
         self._begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
         return True
 
-    def _begin_anew(self, store: Store, error: Replaced) -> None:
+    def _begin_anew(self, store: Store, error: Replaced, writing: Event | None = None) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
-        from loopguard_core.losses import begin_anew  # hardly ever
+        from loopguard_core.losses import Losses, heard  # hardly ever
 
         self.say(str(error))
-        start = self.event("session_start", {**self.opening, "resumed": True})
-        known = self.guard.seq + self.dropped
-        gap = begin_anew(store, start, known, self._gaps, self._gone, error.kept)
-        if gap is not None:
+        self._losses = self._losses or Losses(self._gaps)
+        said = {**self.opening, "resumed": True, "reason": "replaced"}
+        known, start = self.guard.seq + self.dropped, self.event("session_start", said)
+        since = heard(
+            self.guard.latest, writing, self._failed_at if self.failure else None, self.word
+        )
+        seq, words = self._losses.begin_anew(store, start, known, since, error.kept)
+        if seq:
             self._lossy = True
-            self.guard.seq = gap.seq
+            for word in words:
+                self._fold(word)
+            self.guard.seq = seq
 
     def _fold(self, event: Event) -> None:
         if event.type == "user_message":
@@ -429,7 +436,7 @@ class Journal:
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if not self._said:
-            self._said = True
+            self._said, self._failed_at = True, time.time()
             on = "" if self.checkpoint is not None else "the guard goes on in memory, "
             self.say(f"{error}; {on}events are not recorded")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.events import Event
-from loopguard_core.store.contract import Replaced
+from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,43 +11,101 @@ if TYPE_CHECKING:
 
     from loopguard_core.store.contract import Store
 
+REASON = "the event store was replaced while the session ran"
+_TRIES = 20
+#: Seconds for which a process may write on in a file that is gone.
+_UNNOTICED = 0.06
+#: events that are read at first, to find those that are news
+_PAGE = 256
 
-def begin_anew(
-    store: Store, start: Event, known: int, gaps: list[Event], gone: list[Event], kept: bool
-) -> Event | None:
-    """Write *start* to *store*, and a ``gap`` with all that is missing there, which is given; None for nothing.
 
-    *known*: how many events the log had, with those that could not be written. *gaps* of it say that more is
-    missing, those in *gone* stood in stores of before; both are brought up to date. The store may be empty, or a
-    copy of long ago. Unless the log was *kept*, something is missing. Raises ``StoreError``; nothing was written then.
+class Losses:
+    """What a process knows to be missing from its session's log.
+
+    *gaps* are those that it met in the log and that stand in it; they are kept up to date.
     """
-    try:
-        return _begin_anew(store, start, known, gaps, gone, kept)
-    except Replaced:  # it tells so once
-        return _begin_anew(store, start, known, gaps, gone, kept)
+
+    __slots__ = ("_gaps", "_gone")
+
+    def __init__(self, gaps: list[Event]) -> None:
+        self._gaps = gaps
+        self._gone: list[Event] = []
+
+    def begin_anew(
+        self, store: Store, start: Event, known: int, since: float, kept: bool
+    ) -> tuple[int, list[Event]]:
+        """Write *start* to *store*, and a ``gap`` with all that is missing there.
+
+        *known*: how many events the log had, with those that could not be written. The store may be empty, a copy of
+        long ago, or have been begun anew by another process of the session, which counted what it knew. Unless the
+        log was *kept*, something is missing. Gives the number of the log's last event, 0 where nothing was written
+        since nothing is missing, and what people said in the store after *since*. Raises ``StoreError``.
+        """
+        for _ in range(_TRIES):
+            try:
+                return self._begin_anew(store, start, known, since, kept)
+            except (Replaced, Stale):  # a store tells once that it is another one
+                continue
+        raise StoreError(f"the log of {start.session} changes too fast to be added to; try again")
+
+    def _begin_anew(
+        self, store: Store, start: Event, known: int, since: float, kept: bool
+    ) -> tuple[int, list[Event]]:
+        last = store.last(start.session)
+        met = [*self._gaps, *self._gone]
+        news = _news(store, start.session, last, since)
+        words = [event for event in news if event.type in WORDS]
+        others = [e for e in news if e.text("reason") == REASON and not _among(e, met)]
+        ours = others[0].seq - 2 if others else last  # theirs begins with a start and a gap
+        there = [gap for gap in met if gap.seq <= ours and _stands(gap, store)]
+        lost = known + _counted(self._gaps) - _counted(there) - _counted(others)
+        lost -= ours - sum(word.seq <= ours for word in words)
+        lost = max(lost, 0 if kept or others else 1)
+        if kept and not lost:
+            return 0, []
+        data = {"count": lost, "reason": REASON}
+        gap = Event("gap", start.session, ts=start.ts, data=data)
+        written = [start, gap] if lost else [start]
+        store.extend(written, expect=last)
+        gap.seq = last + len(written)
+        self._gaps[:] = [*there, *others, gap] if lost else [*there, *others]
+        self._gone = [each for each in met if not _among(each, there)]
+        return gap.seq, words
 
 
-def _begin_anew(
-    store: Store, start: Event, known: int, gaps: list[Event], gone: list[Event], kept: bool
-) -> Event | None:
-    last = store.last(start.session)
-    met = [*gaps, *gone]
-    there = [gap for gap in met if gap.seq <= last and _stands(gap, store)]
-    lost = max(known + _counted(gaps) - last - _counted(there), not kept)
-    if not lost:
-        return None
-    reason = "the event store was replaced while the session ran"
-    gap = Event("gap", start.session, ts=start.ts, data={"count": lost, "reason": reason})
-    store.extend([start, gap])
-    gap.seq = store.last(start.session)
-    gaps[:] = [*there, gap]
-    gone[:] = [each for each in met if each not in there]
-    return gap
+def heard(
+    latest: float | None, writing: Event | None, failed: float | None, word: Event | None
+) -> float:
+    """The time up to which a process knows all that people said, in seconds since the epoch.
+
+    *latest* event that it folded: an end that it is *writing* is among them, but what it knew before is older.
+    *failed*: since when it could not read. *word*: the latest that it heard.
+    """
+    times = [latest, failed]
+    if writing is not None and writing.ts is not None:
+        times.append(writing.ts - float(writing.data.get("duration") or 0.0))
+    known = min((at for at in times if at is not None), default=0.0) - _UNNOTICED
+    return known if word is None else max(known, word.ts or 0.0)
+
+
+def _news(store: Store, session: str, last: int, since: float) -> list[Event]:
+    """The events at the end of the log that came after *since*."""
+    size = _PAGE
+    while True:
+        found = store.read(session, after=max(0, last - size), limit=size, payloads=False)
+        old = next((n for n, e in enumerate(reversed(found)) if (e.ts or 0.0) <= since), len(found))
+        if old < len(found) or size >= last:
+            return found[len(found) - old :]
+        size *= 8
 
 
 def _counted(gaps: Iterable[Event]) -> int:
     counts = [gap.data.get("count") for gap in gaps]
     return sum(count for count in counts if isinstance(count, int))
+
+
+def _among(gap: Event, gaps: Iterable[Event]) -> bool:
+    return any((gap.seq, gap.ts) == (one.seq, one.ts) for one in gaps)
 
 
 def _stands(gap: Event, store: Store) -> bool:

@@ -21,7 +21,7 @@ from loopguard_core.calls import (
     stored_verdict,
 )
 from loopguard_core.columns import Rising, Times
-from loopguard_core.events import TYPES, Event, expand
+from loopguard_core.events import GOES_ON, TYPES, Event, expand
 from loopguard_core.folding import ODD, fold
 from loopguard_core.identity import EXACT, Payload
 from loopguard_core.repeats import Repeats
@@ -168,7 +168,7 @@ class Recording(Repeats):
         if event.type == "session_start":
             self.start = self.start or event
             self.end = None
-            if event.text("reason") != "configuration":  # else the same process goes on
+            if event.text("reason") not in GOES_ON:
                 for row in self._open.values():
                     self.outcomes[row] = STATES.index("pending")
                 self._open.clear()
