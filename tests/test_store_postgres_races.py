@@ -20,7 +20,7 @@ pytestmark = postgres.needs
 #: A note is written so slowly that somebody else comes in between.
 SLOWLY = """
 CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
+BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END $$;
 CREATE TRIGGER slowly BEFORE INSERT ON loopguard.event FOR EACH ROW WHEN (NEW.type = 'note')
 EXECUTE FUNCTION slowly()"""
 ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = '{0}'"
