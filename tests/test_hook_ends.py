@@ -162,6 +162,21 @@ def test_an_answer_that_nobody_reads_keeps_no_hook_beyond_its_time() -> None:
         assert hook.wait(timeout=30) == -signal.SIGALRM
 
 
+def test_a_long_answer_gets_through_a_pipe_that_does_not_block() -> None:
+    code = (
+        "import os, sys; sys.path.append(sys.argv[1]); os.set_blocking(1, False)\n"
+        "from loopguard_core.hook import _told; print(_told({'a': 'x' * 300_000}), file=sys.stderr)"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])]
+    hook = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert hook.stdout and hook.stderr
+    time.sleep(0.3)  # it has begun to write
+    with hook.stdout, hook.stderr:
+        assert json.loads(hook.stdout.read()) == {"a": "x" * 300_000}
+        assert hook.stderr.read() == b"True\n"
+    assert hook.wait(timeout=30) == 0
+
+
 # -- it is stopped -------------------------------------------------------------------------------
 
 STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -334,6 +349,39 @@ def test_who_has_no_home_is_told_and_nothing_is_made_in_the_project(tmp_path: Pa
         "machine.key",
         *(f"store.db{end}" for end in ("", "-wal", "-shm")),
     }
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file system takes no such name")
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_folder_whose_name_is_no_utf_8_is_a_project_like_any(tmp_path: Path, wrong: bool) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/p\xff"))
+    folder.mkdir()
+    host = Agent(folder, config=DENY + GRADED + ("mode = [" if wrong else ""))
+    hook = host.start()
+    said = host.said(cwd=os.fsencode(folder).decode("utf-8", "replace"))
+    heard_whole(hook, said)
+    code, out, err = ended(hook)
+    assert code == 0 and ('"deny"' in out) is wrong and ("is not TOML" in err) is wrong
+    if not wrong:
+        assert host.kinds() == ["session_start", "call_start"]
+
+
+def test_what_goes_wrong_with_the_settings_is_answered_as_their_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Agent(tmp_path, config=DENY)
+    reading, writing = os.pipe()
+    os.write(writing, host.said())
+    os.close(writing)
+
+    def broken(*_: Any) -> None:
+        raise KeyError("a fault of our own")
+
+    monkeypatch.setattr("loopguard_core.pinning.new", broken)
+    answer = Hook(ADAPTER, {}, {"XDG_STATE_HOME": str(tmp_path)}, HookInput(reading)).run()
+    os.close(reading)
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 def test_where_no_state_can_be_kept_every_call_is_judged(tmp_path: Path) -> None:

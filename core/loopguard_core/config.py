@@ -157,7 +157,7 @@ def fingerprint(cwd: str, environ: Mapping[str, str]) -> str:
     place = find(cwd or here(), environ)
     if not place:
         return "none"
-    return blake2b(place.encode() + b"\0" + _bytes(place), digest_size=12).hexdigest()
+    return blake2b(os.fsencode(place) + b"\0" + _bytes(place), digest_size=12).hexdigest()
 
 
 def denies(cwd: str, environ: Mapping[str, str]) -> bool:

@@ -141,7 +141,7 @@ class Hook:
         folder = folder if os.path.isdir(folder) else ""
         try:
             return pinning.new(heard.session, folder, environ, self.store), False
-        except ConfigError:
+        except Exception:
             self.closed = denies(folder, environ)
             raise
 
@@ -330,6 +330,7 @@ def _told(answer: dict[str, Any]) -> bool:
     if sys.stdout is None:  # closed
         return False
     try:
+        os.set_blocking(sys.stdout.fileno(), True)  # the agent may have made its pipe otherwise
         sys.stdout.write(dump(answer) + "\n")
         sys.stdout.flush()
     except OSError:  # nobody reads, or there is no room
