@@ -174,6 +174,18 @@ def test_a_session_marks_its_process_and_its_children(guard: LoopGuard, place: P
     assert (known.parent, known.ended) == (guard.session, True)
 
 
+def test_guards_that_close_in_another_order_leave_the_open_ones_mark(guard: LoopGuard) -> None:
+    """As in a server that serves several agents at a time."""
+    guard.close()
+    for first in (0, 1):
+        both = [LoopGuard(name, policy="graded", say=print) for name in ("one", "two")]
+        both[first].close()
+        both[first].close()
+        assert os.environ["LOOPGUARD_SESSION"] == both[1 - first].session
+        both[1 - first].close()
+        assert "LOOPGUARD_SESSION" not in os.environ
+
+
 def test_a_wrong_file_is_said_and_a_wrong_setting_raised(tmp_path: Path) -> None:
     (tmp_path / "loopguard.toml").write_text('mode = "shout"')
     said: list[str] = []

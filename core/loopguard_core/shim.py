@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
 
 _WINDOW = 20
+#: what names the session in the environment: what was there before, then each open guard's, the latest last
+_names: list[str] = []
 
 
 class LoopGuard:
@@ -82,7 +84,9 @@ class LoopGuard:
             store=store,
             say=say,
         )
-        self._outer = outer
+        if _names[-1:] != [outer]:
+            _names[:] = [outer]
+        _names.append(self.session)
         os.environ[ENVIRONMENT] = self.session
         register(self.close)
 
@@ -97,11 +101,12 @@ class LoopGuard:
     def close(self, reason: str = "") -> None:
         """End the session. A second time does nothing."""
         unregister(self.close)
-        if os.environ.get(ENVIRONMENT) == self.session:
-            if self._outer:
-                os.environ[ENVIRONMENT] = self._outer
-            else:
-                del os.environ[ENVIRONMENT]
+        if self.session in _names[1:]:
+            del _names[len(_names) - 1 - _names[::-1].index(self.session)]
+            if os.environ.get(ENVIRONMENT) == self.session:
+                os.environ[ENVIRONMENT] = _names[-1]
+                if not _names[-1]:
+                    del os.environ[ENVIRONMENT]
         self.live.end(reason)
 
     def new_turn(self, text: str = "", *, human: bool = True) -> None:
