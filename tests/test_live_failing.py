@@ -366,6 +366,18 @@ def test_a_host_that_uses_its_ids_again_is_guarded(tmp_path: Path) -> None:
     ], "each with its own end"
 
 
+def test_a_history_that_is_replayed_under_another_key_counts_nothing(tmp_path: Path) -> None:
+    """As on another machine."""
+    for machine in ("one", "two"):
+        live = session(store_in(tmp_path))
+        for args in ({"q": 1}, {"q": [2, None]}, "three"):
+            decision = live.before("search", args, call=f"c{args}")
+            live.after(decision, machine)
+        (tmp_path / "machine.key").write_bytes(os.urandom(32))
+    starts = [e for e in store_in(tmp_path).read("s") if e.type == "call_start"]
+    assert [e.data["args"] for e in starts] == [{"q": 1}, {"q": [2, None]}, "three"]
+
+
 def test_two_processes_on_one_session_see_each_others_calls(tmp_path: Path) -> None:
     one = session(store_in(tmp_path))
     two = LiveSession(

@@ -6,13 +6,14 @@ Loaded when that first happens in a process.
 from __future__ import annotations
 
 from loopguard_core.calls import stored_verdict
-from loopguard_core.identity import EXACT
+from loopguard_core.identity import EXACT, Payload
 from loopguard_core.store.contract import Taken
 from loopguard_core.verdict import Ruling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.events import Event, Judged
+    from loopguard_core.identity import Digester
     from loopguard_core.journal import Journal
     from loopguard_core.store.contract import Store
 
@@ -28,7 +29,7 @@ def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
     """
     journal.catch_up()
     guard, store, call = journal.guard, journal.store, start.text("call")
-    if store is not None and _is_another(store, start, seq):
+    if store is not None and _is_another(store, start, seq, guard.digester):
         name = guard.digester("\0".join(map(str, _told_by(start))))
         start.data["call"] = f"{call}~{name[:12]}"
         if start.data["message"] == call:
@@ -46,10 +47,21 @@ def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
     return guard.review(call) or guard.rule(start)
 
 
-def _is_another(store: Store, start: Event, seq: int) -> bool:
-    """True where *start* is not the call that started at *seq*: another tool, or other arguments."""
-    found = store.read(start.session, after=seq - 1, limit=1, payloads=False)
-    return bool(found) and _told_by(found[0]) != _told_by(start)
+def _is_another(store: Store, start: Event, seq: int, digester: Digester) -> bool:
+    """True where *start* is not the call that started at *seq*: another tool, or other arguments.
+
+    A session that goes on on another machine has digests of another key: there the arguments tell, as far as
+    they were stored.
+    """
+    found = store.read(start.session, after=seq - 1, limit=1)
+    if not found or _told_by(found[0]) == _told_by(start):
+        return False
+    first = found[0].data
+    if first.get("tool") != start.text("tool"):
+        return True
+    if first.get("redacted") or first.get("cut"):
+        return False
+    return Payload(first.get("args"), digester).digest != _told_by(start)[1]
 
 
 def _told_by(start: Event) -> tuple[str, object]:
