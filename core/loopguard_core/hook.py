@@ -197,7 +197,7 @@ class Hook:
             name=heard.name,
             cwd=heard.cwd,
             parent=heard.parent,
-            pid=self.adapter.pid(self.environ) or caller(),
+            pid=self.adapter.pid(self.environ) or caller,
             resumed=heard.resumed,
             attach=not heard.resumed,
             served=pinning.SERVED,

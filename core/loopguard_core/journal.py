@@ -66,7 +66,7 @@ class Journal:
         self.over = False
         self.rebuilt = False
         self.guard = fresh()
-        self.opening: dict[str, Any] = {}
+        self.opening: Callable[[], dict[str, Any]] = dict
         self.checkpoint: Checkpoint | None = None
         self.word: Event | None = None
         self.dropped = 0
@@ -136,7 +136,7 @@ class Journal:
     def begin(self, resumed: bool = False, reason: str = "", *, shared: bool = False) -> None:
         """Write that this process begins or goes on; *shared*: unless another of the session was faster."""
         why = {"reason": reason} if reason else {}
-        self.add(self.event("session_start", {**self.opening, "resumed": resumed, **why}), shared)
+        self.add(self.event("session_start", {**self.opening(), "resumed": resumed, **why}), shared)
         self._begun = not self.failure
 
     def resume(self) -> bool:
@@ -368,7 +368,7 @@ class Journal:
 
         self.say(str(error))
         self._losses = self._losses or Losses(self._gaps)
-        said = {**self.opening, "resumed": True, "reason": "replaced"}
+        said = {**self.opening(), "resumed": True, "reason": "replaced"}
         known, start = self.guard.seq + self.dropped, self.event("session_start", said)
         since = heard(
             self.guard.latest, writing, self._failed_at if self.failure else None, self.word
@@ -413,7 +413,7 @@ class Journal:
     def _recover(self, store: Store) -> None:
         """Say in the log what it misses. Raises ``StoreError`` where it is not back."""
         if not self._begun:
-            start = self.event("session_start", {**self.opening, "resumed": True})
+            start = self.event("session_start", {**self.opening(), "resumed": True})
             self.guard.seq = store.append(start)
             self._begun = True
         if self._check_replaced(store) or not self.dropped:

@@ -57,7 +57,7 @@ class LiveSession:
         name: str = "",
         cwd: str = "",
         parent: str = "",
-        pid: int = 0,
+        pid: int | Callable[[], int] = 0,
         resumed: bool = False,
         attach: bool = False,
         served: str = "",
@@ -104,7 +104,8 @@ class LiveSession:
             self._journal.checkpoint = Checkpoint(
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
             )
-        self._begin(cwd, pid, resumed, attach, served)
+        self._journal.opening = opening(config, agent, cwd, pid, parent, name=name, served=served)
+        self._begin(resumed, attach)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
@@ -116,13 +117,8 @@ class LiveSession:
             self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
         return self._stops
 
-    def _begin(self, cwd: str, pid: int, resumed: bool, attach: bool, served: str) -> None:
+    def _begin(self, resumed: bool, attach: bool) -> None:
         journal = self._journal
-        journal.opening = opening(self.config, self.agent, cwd, pid, self.parent)
-        if self.name:
-            journal.opening["name"] = self.name
-        if served:
-            journal.opening["served"] = served
         known = journal.open()
         if known is not None:
             journal.resume()

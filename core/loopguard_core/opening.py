@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache, partial
 
 from loopguard_core.processes import here, started, user
 from loopguard_core.refusal import plain
@@ -12,6 +13,7 @@ from loopguard_core.store.paths import machine_key, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from loopguard_core.config import Config
@@ -37,9 +39,33 @@ def key_for(place: str) -> bytes:
         return os.urandom(32)
 
 
-def opening(config: Config, agent: str, cwd: str, pid: int, parent: str) -> dict[str, Any]:
-    """What a ``session_start`` says; *pid* 0 is this process."""
-    pid = pid or os.getpid()
+def opening(
+    config: Config,
+    agent: str,
+    cwd: str,
+    pid: int | Callable[[], int],
+    parent: str,
+    *,
+    name: str = "",
+    served: str = "",
+) -> Callable[[], dict[str, Any]]:
+    """What a ``session_start`` says; *pid* 0 is this process.
+
+    It is found out when it is asked for: a hook of a session that has begun never asks, and saves 0.4 of 28 ms.
+    """
+    return cache(partial(_opening, config, agent, cwd, pid, parent, name, served))
+
+
+def _opening(
+    config: Config,
+    agent: str,
+    cwd: str,
+    pid: int | Callable[[], int],
+    parent: str,
+    name: str,
+    served: str,
+) -> dict[str, Any]:
+    pid = (pid if isinstance(pid, int) else pid()) or os.getpid()
     said: dict[str, Any] = {
         "agent": agent,
         "cwd": cwd or here(),
@@ -54,4 +80,8 @@ def opening(config: Config, agent: str, cwd: str, pid: int, parent: str) -> dict
     }
     if config.recorded:
         said["settings"] = config.recorded
+    if name:
+        said["name"] = name
+    if served:
+        said["served"] = served
     return said
