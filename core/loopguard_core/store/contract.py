@@ -273,13 +273,9 @@ class Store:
 
         Asked when a session ends; engines answer without reading it all.
         """
-        open_: dict[str, Event] = {}
-        for event in self.read(session, payloads=False):
-            if event.type == "call_start":
-                open_[event.text("call")] = event
-            elif event.type == "call_end":
-                open_.pop(event.text("call"), None)
-        return list(open_.values())
+        log = self.read(session, payloads=False)
+        ended = {e.text("call") for e in log if e.type == "call_end"}
+        return [e for e in log if e.type == "call_start" and e.text("call") not in ended]
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         """The number of the next event after *seq* (or the last before it) where the tier changed.
