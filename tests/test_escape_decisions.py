@@ -195,6 +195,22 @@ def test_requests_of_ended_sessions_leave_the_inbox(store: Store) -> None:
     assert escape.waiting(store) == []
 
 
+def test_what_waits_on_another_host_is_not_taken_for_dead(store: Store) -> None:
+    """Whether its process runs can be told there alone."""
+    gone = 2**22 + 1  # no process of this host has such a number
+    asked = []
+    for name, host in (("there", "another"), ("here", os.uname().nodename)):
+        store.append(Event("session_start", name, ts=1.0, data={"pid": gone, "host": host}))
+        data = {"call": name, "tier": "block", "pid": gone, "host": host}
+        opened = Event("request_opened", name, ts=2.0, data=data)
+        store.append(opened)
+        asked.append(opened.text("request"))
+    there, here = asked
+    assert escape.sweep(store) == [(here, "orphaned")]
+    assert [r.request for r in escape.waiting(store)] == [there]
+    assert escape.approve(store, there).resolution == "approved"
+
+
 def test_a_late_no_is_noted_and_touches_nothing(store: Store) -> None:
     request = ask(store)
     data = {"request": request, "resolution": "expired"}

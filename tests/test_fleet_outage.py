@@ -112,6 +112,30 @@ def test_a_packet_that_arrives_after_it_was_given_up_gives_nothing_twice(
     assert sum(e.type == "user_message" for e in found) == (what == "a turn")
 
 
+def test_a_call_in_the_moment_of_the_return_comes_along(line: Line) -> None:
+    live, there = agent(line), at_server(line)
+    line.mode = "away"
+    call(live, args={"q": 0})
+    anew, called = threading.Event(), threading.Event()
+
+    def hold(method: str) -> None:
+        """What waited is sent, and the guard is just made anew from it."""
+        back = threading.current_thread().name == "loopguard-return"
+        if back and method == "last_turn" and not anew.is_set():
+            anew.set()
+            called.wait(30)
+
+    line.before = hold
+    line.mode = "up"
+    assert anew.wait(30)
+    call(live, args={"q": 1})
+    called.set()
+    back(live)
+    call(live, args={"q": 2})
+    assert calls_of(there) == [0, 1, 2]
+    assert numbered(there)
+
+
 def test_the_guard_goes_on_where_it_was_and_stops_the_loop(line: Line) -> None:
     """The counts of before, during and after the outage are one: warn on the 2nd, block on the 3rd."""
     live = agent(line, mode="enforce")
@@ -358,8 +382,14 @@ def test_a_child_goes_on_while_the_server_is_away(line: Line) -> None:
     call(live, args={"q": 0})
     child = os.fork()
     if child == 0:
-        call(live, args={"q": 1})
-        os._exit(0)
+        code = 1
+        try:
+            call(live, args={"q": 1})
+            line.mode = "up"  # for it alone: it finds its own way back
+            back(live)
+            code = 0
+        finally:
+            os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     call(live, args={"q": 2})
     line.mode = "up"

@@ -225,7 +225,8 @@ def test_a_stopped_agent_is_let_go_from_another_process(url: str, tmp_path: Path
         assert [a["ran"] for a in agent.search(2)] == [["q"], ["q"]]
         agent.send(do="search", query="q")
         until(lambda: on(url, "pending", "--json").objects, "the request")
-        assert on(url, "approve", "R1").out == "R1: approved\n"
+        approved = on(url, "approve", "R1")
+        assert (approved.out, approved.err) == ("R1: approved\n", "")
         assert agent.answer()["ran"] == ["q"]
         inside = agent.do(
             do="run", argv=[sys.executable, "-m", "loopguard_console", "approve", "R1"]

@@ -168,6 +168,9 @@ def test_what_is_in_use_stays(tmp_path: Path) -> None:
     made = plan(store, NOW, days=0, megabytes=0, host="h")
     assert {s.session for s in made.in_use} == {"alive", "asks", "now"}
     assert {g.session.session for g in made.going} == {"s0", "s1", "s2", "s3", "s4", "dead"}
+    small = plan(store, NOW, megabytes=0, host="h")
+    assert {s.session for s in small.in_use} == {"alive", "asks", "now"}
+    assert {g.session.session for g in small.going} == {"s0", "s1", "s2", "s3", "s4", "dead"}
 
 
 def test_ten_thousand_identical_results_are_stored_once(tmp_path: Path) -> None:

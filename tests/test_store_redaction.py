@@ -248,6 +248,7 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
         "nmap -u target -p 8080",
         "basic authentication-of-users",
         "set the password to something",
+        "the bearer of this letter, a bearer bond",
     ],
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:
