@@ -21,7 +21,9 @@ from loopguard_core.events import Event
 from loopguard_core.hook import Hook
 from loopguard_core.hook_input import HookInput
 from loopguard_core.hook_signals import CutShort
+from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
+from loopguard_core.store.sqlite import SqliteStore
 from processes import environment
 
 ARGV = [sys.executable, "-I", "-S", str(LAUNCHER), "--agent", "claude-code"]
@@ -267,6 +269,27 @@ def test_an_answer_that_there_is_holds_whatever_comes_after_it(tmp_path: Path, n
     assert hook.cut(CutShort(number)) is None
     hook.answer = ({"an": "answer"},)
     assert hook.cut(CutShort(number)) == {"an": "answer"}
+
+
+def test_a_store_that_fails_when_it_is_left_changes_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Agent(tmp_path, config=GRADED)
+    host.loop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
+    reading, writing = os.pipe()
+    os.write(writing, host.said("c9"))
+    os.close(writing)
+
+    def broken(store: SqliteStore) -> None:
+        raise StoreError("it is full")
+
+    monkeypatch.setattr(SqliteStore, "leave", broken)
+    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
+    answer = hook.run()
+    os.close(reading)
+    assert answer is not None
+    assert "times in a row" in answer["hookSpecificOutput"]["permissionDecisionReason"]
 
 
 def test_time_that_is_over_before_the_settings_are_known_is_answered_as_they_say(

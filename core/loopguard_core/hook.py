@@ -81,12 +81,12 @@ class Hook:
             self._run()
         except CutShort as short:
             return self.cut(short)
-        except (ConfigError, StoreError) as error:
-            self.answer = (self._failed(str(error)),)
-        except host.HostError as error:
-            self.answer = (self._failed(str(error), missed=True),)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            self.answer = (self._failed(f"internal error: {told(error)}", missed=True),)
+            if self.answer is None:  # else it went wrong behind the answer
+                missed = not isinstance(error, (ConfigError, StoreError))
+                known = not missed or isinstance(error, host.HostError)
+                why = str(error) if known else f"internal error: {told(error)}"
+                self.answer = (self._failed(why, missed=missed),)
         return self.answer[0] if self.answer else None
 
     def cut(self, short: CutShort) -> dict[str, Any] | None:
