@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not session.config.getoption("--installed") or reporter is None:
+    if not session.config.getoption("--installed", False) or reporter is None:
         return
     if session.exitstatus == pytest.ExitCode.OK and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
