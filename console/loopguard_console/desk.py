@@ -52,6 +52,7 @@ class Desk:
         self.sessions: list[Session] = []
         self.state: dict[str, str] = {}
         self.waiting: list[Request] = []
+        self.successor = ""
         self.views: dict[str, View] = {}
         self.error = ""
         self.behind: tuple[Machine, ...] = ()
@@ -81,6 +82,7 @@ class Desk:
         self.loaded = True
         self.behind = batch.behind
         self.denied = batch.denied
+        before = self._known
         if self.sessions != list(batch.sessions):
             self.sessions = list(batch.sessions)
             self._known = {s.session: s for s in self.sessions}
@@ -90,13 +92,24 @@ class Desk:
             self._tree = None
         for session in batch.anew:
             self.views.pop(session, None)
-        self.waiting = sorted(batch.waiting, key=lambda r: (-r.tier, r.opened_ts or 0.0, r.seq))
+        self.waiting = sorted(batch.waiting, key=_pressing)
         for session, events in batch.events.items():
             self.append(session, list(events))
         for session, view in self.views.items():
             view.lost = self.state.get(session) == "lost"
         if not self.current and self.sessions:
             self.current = self.tree()[0][1].session
+        elif before and self._watched_to_its_end():
+            begun = [s for s in self.sessions if s.session not in before and not s.parent]
+            begun = [s for s in begun if self.state.get(s.session) in ("live", "quiet")]
+            if begun:
+                self.successor = max(begun, key=lambda s: s.first_ts or 0.0).session
+
+    def _watched_to_its_end(self) -> bool:
+        """True where the session on the screen is over, and the person still follows it."""
+        view = self.view
+        over = self.state.get(self.current) in ("ended", "lost")
+        return over and (view is None or view.following)
 
     def append(self, session: str, events: list[Event]) -> None:
         """Further events of one session."""
@@ -233,7 +246,7 @@ class Desk:
 
     def select(self, session: str) -> list[str]:
         """Put a session on the screen; the chains that are to be forgotten."""
-        self.current = session
+        self.current, self.successor = session, ""
         if session in self.views:
             self.views[session] = self.views.pop(session)
         if not self.live:
@@ -257,6 +270,11 @@ class Desk:
             return None
         ids = [r.request for r in self.waiting]
         return self.waiting[(ids.index(after) + 1) % len(ids) if after in ids else 0]
+
+
+def _pressing(request: Request) -> tuple[bool, int, float, int]:
+    """The inbox's order: what an agent waits for before what can only be approved late, then worst and oldest."""
+    return bool(request.resolution), -request.tier, request.opened_ts or 0.0, request.seq
 
 
 def _changes_settings(event: Event) -> bool:

@@ -72,7 +72,7 @@ def grant_words(event: Event) -> str:
         parts.append(f"for {counted(budget, 'call')}")
     expires = data.get("expires")
     if isinstance(expires, (int, float)) and event.ts is not None:
-        parts.append(f"for {span(float(expires) - event.ts)}")
+        parts.append(f"for {span(round(float(expires) - event.ts))}")
     until = event.text("until")
     if until:
         parts.append(

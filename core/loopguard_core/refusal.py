@@ -68,7 +68,7 @@ def refused(ruling: Ruling, request: str, *, late: bool, away: str = "") -> str:
 def answered(resolution: str, ruling: Ruling, request: str, note: str) -> str:
     """What the model gets when a human's answer stops its call."""
     if resolution == "halted":
-        said = f" They say: {note}" if note else ""
+        said = _they_say(note)
         return f"[loopguard] This call was not run: a human halted this turn.{said} {_STOP}"
     if resolution == "denied":
         said = note or _INSTEAD
@@ -111,7 +111,7 @@ def for_person(ruling: Ruling, tool: str, session: str, request: str, *, waits: 
     ]
     if request:
         fields.append(f"request={request}")
-    line = f"call {does}: {' '.join(fields)}: {plain(why.reason or _why(why), 300)}"
+    line = f"call {does}: {' '.join(fields)}: {plain(_happened(why), 300)}"
     if request:
         return f"{line} (to let it run: loopguard-console approve {request})"
     return f"{line} (to go on: loopguard-console resume {plain(session, 60)})"
@@ -127,11 +127,11 @@ def plain(text: str, limit: int) -> str:
 
 
 def _said(ruling: Ruling) -> str:
-    if ruling.cause == "halt":
-        note = f" They say: {ruling.note}" if ruling.note else ""
-        return f"A human halted this turn.{note}"
-    if ruling.cause == "deny":
-        return f"A human has already denied it in this turn. {ruling.note}".rstrip()
+    if ruling.cause in ("halt", "deny"):
+        does = (
+            "halted this turn" if ruling.cause == "halt" else "has already denied it in this turn"
+        )
+        return f"A human {does}.{_they_say(ruling.note)}"
     if ruling.cause == "breakpoint":
         return f"A human wants to see such calls first. {ruling.note}".rstrip()
     if ruling.cause == "latch":
@@ -139,9 +139,23 @@ def _said(ruling: Ruling) -> str:
     return _why(ruling.why)
 
 
+def _they_say(note: str) -> str:
+    """A human's note as a sentence that others may follow."""
+    return f" They say: {_stopped(note)}" if note.strip() else ""
+
+
+def _happened(verdict: Verdict) -> str:
+    """What happened, for a person: the first sentence. What follows tells the model what to do."""
+    return _why(verdict).split(". ", 1)[0].rstrip(".") + "."
+
+
+def _stopped(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def _why(verdict: Verdict) -> str:
     if verdict.reason:
-        return verdict.reason if verdict.reason.endswith((".", "!", "?")) else f"{verdict.reason}."
+        return _stopped(verdict.reason)
     tool = plain(tool_of(verdict.signature) or "the tool", 80)
     detector = verdict.detector or verdict.policy
     return f"{tool} was called {verdict.count} times in the same way ({detector}). {_INSTEAD}"

@@ -67,7 +67,9 @@ class InboxScreen(DecidingScreen):
         requests = self.query_one(InboxList)
         requests.show(app.desk)
         many = len(requests.marked)
-        title = f"INBOX  {requests.count()} waiting" + (f" · {many} marked" if many else "")
+        late = sum(1 for r in app.desk.waiting if r.resolution)
+        title = f"INBOX  {requests.count() - late} waiting"
+        title += (f" · {late} late" if late else "") + (f" · {many} marked" if many else "")
         self.query_one("#requests-title", Pane).put(title)
         request = self.selected()
         asking = self.look()

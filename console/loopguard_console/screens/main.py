@@ -169,6 +169,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         """Draw the chain at once, the rest now and then; at once where somebody began to wait."""
         if not self._whole:
             return  # the screen does not stand yet, or goes
+        self._go_on()
         waiting = [r.request for r in self.console_app.desk.waiting]
         wait = self._drawn + DETAILS_EVERY - time.monotonic()
         chain = self.query_one(Chain)
@@ -179,6 +180,15 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         chain.show(self.view)
         if self._rest is None:
             self._rest = self.set_timer(wait, self.redraw)
+
+    def _go_on(self) -> None:
+        """From a session that is over and still followed to the one that began since."""
+        app = self.console_app
+        if not app.desk.successor or not self.is_current:
+            return
+        ended = app.title_of(app.desk.current)
+        app.select(app.desk.successor)
+        app.hint(f"{ended} is over; this one began. " + app.names.say("{sessions} lists all."))
 
     def moved(self) -> None:
         """Draw the chain at once, and what is told of the selected call when the keys pause."""
