@@ -55,6 +55,14 @@ def test_what_is_imported_is_no_agent_that_began() -> None:
     assert made.successor == ""
 
 
+def test_a_session_that_the_store_no_longer_has_leaves_the_screen() -> None:
+    made = desk("live")
+    made.take(Batch(11.0))
+    assert made.current == ""
+    made.take(Batch(12.0, (NEW,), {"new": "live"}))
+    assert made.current == "new"
+
+
 @pytest.mark.parametrize(("key", "shown"), [("", "next"), ("F", "6f1c2a90")])
 def test_the_console_goes_on_where_the_end_is_followed(key: str, shown: str) -> None:
     log, _ = console_scene.research()

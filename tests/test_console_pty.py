@@ -82,6 +82,18 @@ def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path, engine: str
         assert screen.wait() == 0
 
 
+def test_who_leaves_while_an_agent_waits_is_told(tmp_path: Path) -> None:
+    store = tmp_path / "events.db"
+    with console(store) as screen, Agent(store) as agent:
+        agent.do(do="turn", text="find out")
+        agent.search(2)
+        asked(screen, agent, "R1")
+        screen.press("q")
+        screen.see("R1 still waits for you", "loopguard-console pending")
+        assert screen.wait() == 0
+        assert agent.answer()["ran"] == []
+
+
 def test_a_killed_agent_is_lost_and_its_request_goes(tmp_path: Path) -> None:
     store = tmp_path / "events.db"
     with console(store) as screen, Agent(store) as agent:

@@ -64,6 +64,12 @@ def test_progress_frames_collapse_in_results_and_stay_visible_in_arguments() -> 
     assert preview({"cmd": "rm -rf /\rls"}) == '"rm -rf /\\rls"'
 
 
+def test_only_a_text_or_a_lone_value_stands_without_its_name() -> None:
+    assert preview({"q": "ufo", "page": 1}) == '"ufo", page=1'
+    assert preview({"page": 1, "q": "ufo"}) == 'page=1, q="ufo"'
+    assert preview({"n": 1}) == "1"
+
+
 def test_line_ends_and_tabs() -> None:
     assert safe("a\tb\r\nc") == "a b↵c"
     assert safe("a\tb\r\nc", lines=True) == "a   b\nc"

@@ -354,7 +354,7 @@ ACTIONS: tuple[Action, ...] = (
         "quit",
         ("q",),
         "quit",
-        "Leave the console. Agents go on; what waits, waits on.",
+        "Leave the console. Agents go on; what waits is refused soon, unless another console is open or unattended_wait_seconds is set.",
         APP,
         ("everywhere",),
         True,

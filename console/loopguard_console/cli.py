@@ -110,10 +110,13 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
         refuse_password(store_path)
     ctx.obj = {"store": store_path}
     if ctx.invoked_subcommand is None:
+        from loopguard_console.leaving import left_waiting
         from loopguard_console.opening import run_live
+        from loopguard_console.output import remark
         from loopguard_console.stores import place_of
 
-        run_live(place_of(ctx.obj))
+        if told := left_waiting(run_live(place_of(ctx.obj))):
+            remark(told)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -97,6 +97,10 @@ class Desk:
             self.append(session, list(events))
         for session, view in self.views.items():
             view.lost = self.state.get(session) == "lost"
+        if self.current in before and self.current not in self._known:
+            self.current = (
+                ""  # the store is another one than before, or the session was deleted elsewhere
+            )
         if not self.current and self.sessions:
             self.current = self.tree()[0][1].session
         elif before and self._watched_to_its_end():

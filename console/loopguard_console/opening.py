@@ -28,7 +28,7 @@ from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
 from loopguard_core.inside import inside_agent
-from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.contract import Request, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of
 from loopguard_core.urls import is_url
@@ -144,8 +144,8 @@ def _run(app: ConsoleApp) -> None:
     raise Failure(f"{said} See {where}")
 
 
-def run_live(store_path: str | None = None) -> None:
-    """Open the console on the live store and stay until the person leaves."""
+def run_live(store_path: str | None = None) -> list[Request]:
+    """Open the console on the live store and stay until the person leaves; what then waits for somebody."""
     app = live_app(store_path, notifies=True)
     retention = Retention(app.source, settings())
     if retention.wanted and app.decider is not None:
@@ -159,6 +159,7 @@ def run_live(store_path: str | None = None) -> None:
         sender.stop()
         if report := retention.leave():
             remark(report)
+    return [] if app.decider is None else app.desk.waiting
 
 
 def run_stored(session: str, store_path: str | None = None) -> None:

@@ -147,12 +147,13 @@ def pretty(value: object) -> str:
 
 
 def preview(args: object, width: int | None = None) -> str:
-    """Arguments in one safe line: the first value alone, then ``name=value`` pairs."""
+    """Arguments in one safe line: a text that comes first or a value that is all stands alone, the rest is ``name=value``."""
     room = None if width is None else 8 * max(width, 1)
     if isinstance(args, dict):
         parts: list[str] = []
         for name, value in args.items():
-            parts.append(f"{name}={_short(value, room)}" if parts else _short(value, room))
+            alone = not parts and (isinstance(value, str) or len(args) == 1)
+            parts.append(_short(value, room) if alone else f"{name}={_short(value, room)}")
             if room is not None and sum(map(len, parts)) > room:
                 break
         text = ", ".join(parts)
