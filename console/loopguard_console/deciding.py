@@ -12,7 +12,7 @@ from loopguard_console.keynames import USUAL
 from loopguard_console.render import already_so
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
-from loopguard_core.config import ConfigError
+from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.escape import Decided, DecisionError
 from loopguard_core.store.contract import Request, Store
 
@@ -55,7 +55,8 @@ class Decider:
         return f"{request.request} runs with your arguments"
 
     def override(self, session: str, permission: Permission) -> str:
-        """Let more than one call run."""
+        """Let more than one call run, within the ceiling of the settings where the session runs."""
+        settings = self._settings(session)
         done = escape.override(
             self._store,
             session=session,
@@ -65,8 +66,11 @@ class Decider:
             seconds=permission.seconds,
             until=permission.until,
             note=permission.note,
+            ceiling_calls=settings.ceiling_calls,
+            ceiling_seconds=settings.ceiling_seconds,
         )
-        return f"granted as {done.grant}{_covered(done)}"
+        over = "; nobody runs the session now: it holds when it goes on" if done.absent else ""
+        return f"granted as {done.grant}{_covered(done)}{over}"
 
     def reset(self, session: str, scope: str, key: str, note: str = "") -> str:
         """Clear counters."""
@@ -129,6 +133,13 @@ class Decider:
         escape.cancel(self._store, session, note="the session was deleted")
         events = self._store.forget(session)
         return f"deleted, with {events} events"
+
+    def _settings(self, session: str) -> Config:
+        known = self._store.session(session)
+        try:
+            return load_config(known.cwd if known is not None else "")
+        except ConfigError as error:
+            raise DecisionError(str(error)) from None
 
 
 def _covered(done: Decided) -> str:

@@ -285,7 +285,14 @@ def override(
         data["until"] = until
     seq = write(store, session, "grant", data, by, note)
     covered = _settle_covered(store, session, Grant(seq, data), by)
-    return Decided("granted", [session], request=request, grant=str(data["grant"]), covered=covered)
+    return Decided(
+        "granted",
+        [session],
+        request=request,
+        grant=str(data["grant"]),
+        covered=covered,
+        absent=[] if runs(store, session) else [session],
+    )
 
 
 def reset(

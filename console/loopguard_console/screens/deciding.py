@@ -212,7 +212,8 @@ class DecidingScreen(Punctual, Screen[None]):
             choices=choices,
             note="a note, if you like",
             does=self.console_app.names.say(
-                "The guard lets these calls run and counts them no further. Revoke it with {grants}."
+                "The guard lets these calls run and counts them no further, up to the ceiling "
+                "(200 calls, 8 hours unless you set it). Revoke it with {grants}."
             ),
             broad=frozenset({(0, 1), (0, 2), (1, 4)}),
         )
