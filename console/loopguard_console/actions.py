@@ -157,7 +157,11 @@ ACTIONS: tuple[Action, ...] = (
         "fold_all", ("z",), "fold", "Fold runs of equal calls and cycles, or show every call.", LOOK
     ),
     Action(
-        "pager", ("v",), "view", "The call with its full arguments and result in a pager.", LOOK
+        "pager",
+        ("v",),
+        "view",
+        "The call with its full arguments and result in a pager; q there comes back.",
+        LOOK,
     ),
     Action("copy", ("y",), "copy", "Copy the call's arguments to the clipboard.", LOOK),
     Action(

@@ -40,7 +40,7 @@ def pending(options: Options, named: str, as_json: bool) -> None:
             emit(request_json(request))
         return
     if found:
-        heads = ("request", "tier", "session", "of", "call", "why", "time")
+        heads = ("request", "tier", "time", "call", "session", "of", "why")
         table(heads, [_cells(r, now) for r in found])
     else:
         say("Nothing waits for you.")
@@ -110,11 +110,11 @@ def _cells(request: Request, now: float) -> list[str]:
     return [
         request.request,
         Tier(request.tier).word,
+        _time(request, now),
+        call,
         request.session,
         whose(request),
-        call,
         safe(why, 60),
-        _time(request, now),
     ]
 
 
