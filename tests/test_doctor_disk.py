@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,16 @@ def test_little_room_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(disk, "LITTLE_ROOM", 10**18)
     (finding,) = wrong(place)
     assert "prune" in finding.mend
+
+
+@pytest.mark.parametrize(("most", "faults"), [(10**12, 0), (200_000, 1)])
+def test_a_limit_on_the_size_of_files_is_said(
+    place: Path, monkeypatch: pytest.MonkeyPatch, most: int, faults: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (most, resource.RLIM_INFINITY))
+    found = wrong(place)
+    assert len(found) == faults
+    assert all("200.0k" in f.what and "ulimit -f" in f.mend for f in found)
 
 
 def test_a_key_that_cannot_be_used_is_said(place: Path) -> None:

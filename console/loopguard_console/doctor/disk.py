@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def examine(place: str) -> list[Finding]:
         return _key(Path(key_file(place)))
     if not path.exists():
         return []
-    return [*_room(path), *_network(path), *_key(Path(key_file(place)))]
+    return [*_room(path), *_limit(path), *_network(path), *_key(Path(key_file(place)))]
 
 
 def _room(path: Path) -> list[Finding]:
@@ -35,6 +36,20 @@ def _room(path: Path) -> list[Finding]:
         return [Finding(AREA, OK, f"{size(free)}B are free on its disk")]
     mend = "make room, or loopguard-console prune"
     return [Finding(AREA, WRONG, f"only {size(free)}B are free where {path} is", mend)]
+
+
+def _limit(path: Path) -> list[Finding]:
+    """How large a file may become: a full disk for the store alone."""
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most == resource.RLIM_INFINITY:
+        return []
+    files = [path, path.with_name(f"{path.name}-wal")]
+    largest = max(file.stat().st_size for file in files if file.exists())
+    if most - largest >= LITTLE_ROOM:
+        return []
+    what = f"no file may be larger than {size(most)}B here (ulimit -f), and the store has {size(largest)}B"
+    mend = "ulimit -f unlimited, where agents are started too; or loopguard-console prune"
+    return [Finding(AREA, WRONG, what, mend)]
 
 
 def _network(path: Path) -> list[Finding]:
