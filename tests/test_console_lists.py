@@ -171,6 +171,24 @@ def test_a_request_is_shown_as_waiting_wherever_the_cursor_stands() -> None:
     drive(step)
 
 
+def test_the_name_of_a_request_that_waits_is_whole_in_a_narrow_terminal() -> None:
+    log = Log("6f1c2a90", "researcher")
+    log.call("read", {"path": "a"}, "text")
+    log.ask("R1234", log.start("search", {"query": "quantum computing"}), "block")
+    view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        chain = app.screen.query_one(Chain)
+        app.desk.views["6f1c2a90"] = view
+        chain.show(view)
+        await pilot.pause()
+        texts = [strip.text for strip in lines(chain) if '"' in strip.text]
+        assert "waits R1234 " in texts[1]
+        assert texts[0].rindex("·") == texts[1].rindex("·")  # the tiers stand in line
+
+    drive(step, size=(80, 24))
+
+
 def test_a_fold_and_its_calls_have_their_columns_in_line() -> None:
     log = Log("6f1c2a90", "researcher")
     for _ in range(8):

@@ -192,9 +192,11 @@ class Chain(VirtualList):
         """Outcome, duration, count in the window and tier, from the right edge."""
         word, style = self._stands(view, row.number - 1)
         close = _close(width)
-        out = [Segment(" "), Segment(word if close else pad(word, 8), self.style(style))]
+        time = span(row.duration)
+        more = 0 if time else max(0, len(word) - 8)  # what waits has no duration yet, but a name
+        out = [Segment(" "), Segment(word if close else pad(word, 8 + more), self.style(style))]
         if not close:
-            out.append(Segment(pad(span(row.duration), 6, right=True), self.style("p-dim")))
+            out.append(Segment(pad(time, 6 - more, right=True), self.style("p-dim")))
         many = row.count > 1
         if view.recording.letters or not close:
             style = "p-strong" if many else "p-dim"
