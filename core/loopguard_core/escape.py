@@ -15,8 +15,8 @@ from loopguard_core import standing
 from loopguard_core.condition import Condition, ConditionError
 from loopguard_core.controls import Grant
 from loopguard_core.inbox import (
-    LATE_SECONDS,
     UNDECIDED,
+    late_grant,
     late_until,
     runs,
     sweep,
@@ -192,15 +192,7 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
             f"{asked.request} was {asked.resolution} too long ago to be approved; "
             "an override lets the agent's next call through"
         )
-    window = until - asked.deadline if asked.deadline is not None else LATE_SECONDS
-    data = {
-        "grant": f"{asked.request}-late",
-        "scope": "signature",
-        "key": asked.signature,
-        "budget": 1,
-        "expires": now + max(window, 60.0),
-        "request": asked.request,
-    }
+    data = late_grant(asked, now)
     try:
         write(store, asked.session, "grant", data, by, note)
     except Taken:

@@ -67,6 +67,20 @@ def late_until(asked: Request, now: float) -> float:
     return asked.late_until or (asked.resolved_ts or now) + LATE_SECONDS
 
 
+def late_grant(asked: Request, now: float) -> dict[str, Any]:
+    """What a ``grant`` says that approves *asked* after its end, at *now*: for its next call, once."""
+    until = late_until(asked, now)
+    window = until - asked.deadline if asked.deadline is not None else LATE_SECONDS
+    return {
+        "grant": f"{asked.request}-late",
+        "scope": "signature",
+        "key": asked.signature,
+        "budget": 1,
+        "expires": now + max(window, 60.0),
+        "request": asked.request,
+    }
+
+
 def _approved_late(store: Store, session: str) -> set[str]:
     """Requests of *session* that were approved after they had ended."""
     return {e.text("request") for e in store.standing(session, store.last(session))}

@@ -46,7 +46,7 @@ class Journal:
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
     opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session
     start says of this process. ``word`` is the latest human instruction that was folded. ``over``: the session ends.
-    ``rebuilt``: the guard may not know every call that is open.
+    ``rebuilt``: the guard may not know every call that is open. ``owed``: what the log gets late (see ``owing``).
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class Journal:
         self.checkpoint: Checkpoint | None = None
         self.word: Event | None = None
         self.dropped = 0
+        self.owed: list[Event] = []
         self.failure = ""
         self._holding: Holding | None = None
         self._gaps: list[Event] = []
@@ -367,6 +368,7 @@ class Journal:
         from loopguard_core.losses import Losses, heard  # hardly ever
 
         self.say(str(error))
+        self.owed.clear()
         self._losses = self._losses or Losses(self._gaps)
         said = {**self.opening(), "resumed": True, "reason": "replaced"}
         known, start = self.guard.seq + self.dropped, self.event("session_start", said)
@@ -418,13 +420,14 @@ class Journal:
             self._begun = True
         if self._check_replaced(store) or not self.dropped:
             return
-        gap = self.event("gap", {"count": self.dropped, "reason": self.failure})
+        from loopguard_core.owing import settle  # hardly ever
+
         try:
-            gap.seq = store.append(gap)
+            gap = settle(self, store)
         except Replaced as error:
             self._begin_anew(store, error)
             return
-        if gap.seq == self.guard.seq + 1:
+        if gap is not None and gap.seq == self.guard.seq + 1:
             self._fold(gap)
 
     def fail(self, error: StoreError) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from loopguard_core import refusal
+from loopguard_core.owing import owe, owes
 from loopguard_core.store.contract import Taken
 from loopguard_core.waiting import Waiting
 
@@ -145,7 +146,9 @@ class Stops:
     def _deliver(self, ticket: Ticket) -> None:
         try:
             data = {"request": ticket.request, "call": ticket.call}
-            self._journal.add(self._journal.event("request_delivered", data))
+            delivered = self._journal.event("request_delivered", data)
+            self._journal.add(delivered)
+            owe(self._journal, delivered)
         except Taken:
             pass  # another process took it: both act on the same answer
 
@@ -156,18 +159,22 @@ class Stops:
         self._close(decision.call, "blocked", text)
 
     def _close(self, call: str, outcome: str, result: str | None) -> None:
-        end = {"call": call, "outcome": outcome, "result": result}
+        end = self._journal.event("call_end", {"call": call, "outcome": outcome, "result": result})
         try:
-            self._journal.finish(self._journal.event("call_end", end))
+            self._journal.finish(end)
         except Taken:
             pass  # the same call id has ended before; it counts once
+        if owes(self._journal, call):
+            owe(self._journal, end)
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
         for request in [r for r, about in self._journal.guard.asked() if about == call]:
             said = {"request": request, "call": call, "resolution": "cancelled"}
+            resolved = self._journal.event("request_resolved", said)
             try:
-                self._journal.add(self._journal.event("request_resolved", said))
+                self._journal.add(resolved)
+                owe(self._journal, resolved)
             except Taken:
                 pass  # a human was faster
         if call in self._journal.guard.open_calls():

@@ -12,6 +12,7 @@ import os
 import time
 from functools import partial
 
+from loopguard_core.owing import owe
 from loopguard_core.processes import started, user
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Tier
@@ -289,11 +290,13 @@ class Waiting:
             data["late_until"] = ticket.late_until
         data.update((k, v) for k, v in said.items() if v)
         if ticket.request:
+            resolved = self._journal.event("request_resolved", data)
             try:
-                self._journal.add(self._journal.event("request_resolved", data))
+                self._journal.add(resolved)
             except Taken:
                 self._journal.catch_up()
                 return self._resolved(ticket) or Answer("expired")
+            owe(self._journal, resolved)
         return Answer(resolution, said.get("by", ""), said.get("note", ""))
 
     def _left(self) -> bool:
