@@ -84,9 +84,11 @@ def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path, engine: str
 
 def test_who_leaves_while_an_agent_waits_is_told(tmp_path: Path) -> None:
     store = tmp_path / "events.db"
-    with console(store) as screen, Agent(store) as agent:
+    agents = Agent(store, unattended_wait_seconds=0.2, wait_seconds=30)
+    with console(store) as screen, agents as agent:
         agent.do(do="turn", text="find out")
         agent.search(2)
+        screen.see("×2")  # it has looked at the store, so it counts as attached
         asked(screen, agent, "R1")
         screen.press("q")
         screen.see("R1 still waits for you", "loopguard-console pending")
