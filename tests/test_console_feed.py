@@ -19,6 +19,8 @@ from loopguard_core.events import Event
 from loopguard_core.store.contract import Replaced, Session, Store
 from loopguard_core.store.door import open_store
 from loopguard_core.store.sqlite import SqliteStore
+from sessions import call
+from sessions import session as running
 
 
 def session(store: Store, name: str, calls: int) -> None:
@@ -206,6 +208,38 @@ def test_a_log_that_was_taken_away_and_kept_is_read_on_where_it_was(tmp_path: Pa
         while screen.seen["one"][-1] < last:
             anew += screen.take().anew
         assert (anew, screen.seen["one"]) == ([], [*range(1, last + 1)])
+    finally:
+        screen.close()
+        store.close()
+
+
+@pytest.mark.parametrize("further", [2, 30])
+def test_what_a_log_that_was_cut_has_lost_is_said_on_the_screen(
+    further: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "e.db"
+    store = open_store(str(path))
+    live = running(store, "one")
+    for n in range(10):
+        call(live, args={"n": n})
+    screen, desk = Screen(path), empty_desk()
+    screen.feed.want("one", 0)
+    screen.feed.start()
+    try:
+        while screen.seen.get("one", [0])[-1] < 21:
+            desk.take(screen.take())
+        os.truncate(f"{path}-wal", 0)
+        time.sleep(0.06)
+        for n in range(further):  # fewer than were read, or more
+            call(live, args={"more": n})
+        last = store.last("one")
+        until = time.monotonic() + 20
+        while (view := desk.views.get("one")) is None or view.recording.seq != last:
+            assert time.monotonic() < until
+            desk.take(screen.take())
+        said = sum(e.data["count"] for e in store.read("one") if e.type == "gap")
+        assert said >= 20
+        assert (view.recording.lost, len(view.recording)) == (said, further)
     finally:
         screen.close()
         store.close()
