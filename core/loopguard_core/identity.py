@@ -12,7 +12,7 @@ from marshal import dumps
 
 from loopguard_core.hashing import blake2b, sha256
 from loopguard_core.plain_json import loads, writer
-from loopguard_core.spelling import by_member, member, spell, write
+from loopguard_core.spelling import by_member, in_order, member, spell, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Payload:
             for name, inner in other.items():
                 if inner is not value[name]:
                     members[name] = member(name, inner)
-            text = f"{{{_comma(map(members.__getitem__, sorted(other)))}}}"
+            text = f"{{{_comma(map(members.__getitem__, in_order(other)))}}}"
         except Exception:  # noqa: BLE001 - as in ``canonical``
             text = canonical(other)
         return self.digest_of.once(text)

@@ -6,12 +6,31 @@ from loopguard_core.plain_json import quote, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 write = writer(sort_keys=True)
 _comma = ",".join
 #: What is written in one way only, beside texts.
 _FLAT = frozenset((int, bool, type(None)))
+
+
+#: Names as they were given -> sorted; how many such sets are kept, and how many characters of one.
+_orders: dict[tuple[str, ...], tuple[str, ...]] = {}
+_ORDERS, _NAMES = 512, 1_024
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """*names* sorted. The arguments of a tool mostly have the same ones, and after a pause sorting takes long."""
+    given = (*names,)
+    found = _orders.get(given)
+    if found is None:
+        found = tuple(sorted(given))
+        if sum(map(len, given)) <= _NAMES:
+            if len(_orders) >= _ORDERS:
+                _orders.clear()
+            _orders[given] = found
+    return found
 
 
 def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
@@ -31,11 +50,11 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
         else:
             members[name] = f"{quote(name)}:{write(inner)}"
             flat = flat and type(inner) in _FLAT
-    names = sorted(members)
+    names = in_order(members)
     text = f"{{{_comma(map(members.__getitem__, names))}}}"
     if not flat:
         return text, "", members
-    given = text if names == [*members] else f"{{{_comma(members.values())}}}"
+    given = text if names == (*members,) else f"{{{_comma(members.values())}}}"
     return text, given, members
 
 

@@ -270,7 +270,6 @@ class Ruling:
         self,
         action: str,
         verdict: Verdict,
-        *,
         tier: Tier | None = None,
         why: Verdict | None = None,
         cause: str = "verdict",

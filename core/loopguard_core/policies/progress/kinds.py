@@ -130,7 +130,7 @@ class Tool:
         self.tells = not self.reads and not TELLS.isdisjoint(found)
         #: Nobody says what it is, and its name does not either: the arguments may.
         said = (traits.readonly, traits.mutating, traits.bookkeeping, traits.poller)
-        self.open = not any(value is not None for value in said)
+        self.open = set(said) == {None}
         self.source = traits.source
         flags = "r" if traits.readonly else ""
         if traits.mutating:
