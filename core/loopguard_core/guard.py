@@ -286,9 +286,7 @@ class Guard:
         return Ruling(action, verdict, ends_turn=self._latches(verdict))
 
     def _latches(self, verdict: Verdict) -> bool:
-        if self.mode == "observe":
-            return False
-        return verdict.tier is Tier.HALT or (verdict.tier is Tier.BLOCK and verdict.ends_turn)
+        return self.mode != "observe" and verdict.latches
 
     # -- one method an event type ----------------------------------------------------------------
 

@@ -6,7 +6,6 @@ So that an instruction that would change nothing is not written. Every function 
 from __future__ import annotations
 
 from loopguard_core.calls import stored_verdict
-from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +87,4 @@ def _sets(end: Event, stopping: set[str]) -> bool:
 
 def _latches(event: Event) -> bool:
     verdict = stored_verdict(event)
-    return verdict is not None and (
-        verdict.tier >= Tier.HALT or (verdict.tier >= Tier.BLOCK and verdict.ends_turn)
-    )
+    return verdict is not None and verdict.latches

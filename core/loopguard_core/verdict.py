@@ -138,6 +138,11 @@ class Verdict:
         """True for block and halt: the call does not run unless a human lets it."""
         return self.tier >= BLOCK
 
+    @property
+    def latches(self) -> bool:
+        """True where the turn ends with it, until a human speaks: for halt, and for a block that says so."""
+        return self.tier is Tier.HALT or (self.tier is BLOCK and self.ends_turn)
+
     def to_json(self) -> dict[str, Any]:
         """The verdict as it stands on an event. Empty fields are left out."""
         out: dict[str, Any] = {"tier": _WORDS[self.tier], "policy": self.policy}
