@@ -10,9 +10,10 @@ from typing import Any
 
 from loopguard_console.keynames import USUAL
 from loopguard_console.render import already_so
+from loopguard_console.stores import settings_of
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
-from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.config import Config, ConfigError
 from loopguard_core.escape import Decided, DecisionError
 from loopguard_core.store.contract import Request, Store
 
@@ -135,9 +136,8 @@ class Decider:
         return f"deleted, with {events} events"
 
     def _settings(self, session: str) -> Config:
-        known = self._store.session(session)
         try:
-            return load_config(known.cwd if known is not None else "")
+            return settings_of(self._store, session)
         except ConfigError as error:
             raise DecisionError(str(error)) from None
 

@@ -113,6 +113,12 @@ def settings() -> Config:
         return Config()
 
 
+def settings_of(store: Store, session: str) -> Config:
+    """The settings that hold where *session* runs. Raises ``ConfigError``."""
+    known = store.session(session)
+    return load_config(known.cwd if known is not None else "")
+
+
 def refuse_inside(options: Options) -> None:
     """Raises ``Failure`` where this process runs inside a guarded agent."""
     _not_from_inside(inside_agent(None))

@@ -11,10 +11,10 @@ from loopguard_console.commands.decide import tell
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import json_option, remark
 from loopguard_console.render import safe
-from loopguard_console.stores import Options, deciding, find_session
+from loopguard_console.stores import Options, deciding, find_session, settings_of
 from loopguard_core import escape
 from loopguard_core.agents.ability import limit_of
-from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.config import Config, ConfigError
 from loopguard_core.escape import DecisionError
 from loopguard_core.store.contract import Store
 
@@ -189,8 +189,7 @@ def _scoped(scope: str | None, key: str, request: str, *, default: str) -> str:
 def _config(store: Store, request: str, session: str) -> Config:
     """The settings that hold where the session runs."""
     asked = store.request(request) if request else None
-    known = store.session(asked.session if asked else session)
     try:
-        return load_config(known.cwd if known is not None else "")
+        return settings_of(store, asked.session if asked else session)
     except ConfigError as error:
         raise Refused(str(error)) from None
