@@ -27,8 +27,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loopguard_core.waiting._LOOK", 0.02)
 
 
-def given_up(live: LiveSession, store: Faulty) -> None:
+def given_up(real: Store, said: list[str] | None = None) -> tuple[LiveSession, Faulty]:
     """R1 waits, the store fails, and the agent goes on without an answer."""
+    store = Faulty(real)
+    live = session(store, unattended_wait_seconds=60, said=said)
     loop(live, 2)
 
     def fail() -> None:
@@ -37,6 +39,7 @@ def given_up(live: LiveSession, store: Faulty) -> None:
 
     with meanwhile(fail):
         assert not call(live).run
+    return live, store
 
 
 def of_the_call(events: list[Event], request: str = "R1") -> list[tuple[str, str]]:
@@ -57,9 +60,8 @@ def test_a_request_that_was_given_up_meanwhile_is_expired_once_the_store_is_back
     tmp_path: Path, missed: int
 ) -> None:
     real = store_in(tmp_path)
-    store, said = Faulty(real), list[str]()
-    live = session(store, unattended_wait_seconds=60, said=said)
-    given_up(live, store)
+    said: list[str] = []
+    live, store = given_up(real, said)
     for n in range(missed):
         call(live, args={"n": n})
     gone_on = time.time()
@@ -77,9 +79,7 @@ def test_a_request_that_was_given_up_meanwhile_is_expired_once_the_store_is_back
 
 def test_what_is_owed_is_written_before_the_next_request(tmp_path: Path) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     store.broken = False
     live.turn("try again")
     loop(live, 2)
@@ -93,9 +93,7 @@ def test_what_is_owed_is_written_before_the_next_request(tmp_path: Path) -> None
 
 def test_a_late_approval_of_it_lets_one_call_through(tmp_path: Path) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     store.broken = False
     call(live, args={"q": "another"})
     assert escape.approve(real, "R1").late
@@ -105,9 +103,7 @@ def test_an_approval_that_came_when_the_agent_had_given_up_holds_for_the_next_su
     tmp_path: Path,
 ) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     escape.approve(real, "R1", by="ada@desk", note="go on")
     store.broken = False
     assert call(live).run
@@ -135,9 +131,7 @@ def test_another_answer_stands_and_lets_nothing_through(
     tmp_path: Path, decide: Callable[[Store], object], resolution: str
 ) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     decide(real)
     store.broken = False
     assert not live.before("search", {"q": 1}, wait_limit=0.0).run
@@ -148,9 +142,7 @@ def test_another_answer_stands_and_lets_nothing_through(
 
 def test_a_session_that_ends_says_what_it_owes(tmp_path: Path) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     store.broken = False
     live.end()
     events = real.read("s")
@@ -184,9 +176,7 @@ def test_a_store_that_another_process_locks(
 
 def test_a_store_that_was_deleted_owes_the_new_one_nothing(tmp_path: Path) -> None:
     real = store_in(tmp_path)
-    store = Faulty(real)
-    live = session(store, unattended_wait_seconds=60)
-    given_up(live, store)
+    live, store = given_up(real)
     for path in tmp_path.glob("events.db*"):
         path.unlink()
     store.broken = False
