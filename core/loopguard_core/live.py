@@ -309,7 +309,8 @@ class LiveSession:
                 except BaseException:
                     self._undone()
                     raise
-                journal.keep()
+                if journal.checkpoint is not None:
+                    journal.keep()
             decision.verdict = verdict
             latch = journal.guard.latch
             if latch is not None and verdict is not None and latch.verdict is verdict:
