@@ -64,8 +64,10 @@ def _write(folder: Path, name: str, ending: str, pieces: Iterable[str]) -> Path:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.writelines(pieces)
-        except OSError as error:
+        except BaseException as error:
             path.unlink(missing_ok=True)
-            raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+            if isinstance(error, OSError):
+                raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+            raise
         return path
     raise ExportError(f"{folder} is full of files called {name}")

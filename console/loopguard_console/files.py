@@ -1,31 +1,44 @@
-"""Writing a file for a person: all of it or nothing, for this user alone, never over another by accident."""
+"""Writing a file for a person: all of it or nothing, never over another by accident."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
+from loopguard_core import files
 
 
 def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
-    """Write *pieces* to *path*; how many. Raises ``Refused`` where it is there, ``Failure`` where it fails."""
+    """Write *pieces* to *path*, for this user alone; how many. Raises ``Refused`` where it is there, ``Failure`` where it fails."""
     if path.is_dir():
         raise Refused(f"{path}: a folder, not a file")
     if path.exists() and not force:
         raise Refused(f"{path}: is there already; --force replaces it")
-    made = path.with_name(f"{path.name}.{os.getpid()}")
     count = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal count
+        for piece in pieces:
+            yield piece.encode()
+            count += 1
+
     try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for piece in pieces:
-                file.write(piece)
-                count += 1
-        made.replace(path)
+        files.replace(str(path), counted(), synced=True)
     except OSError as error:
         raise Failure(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        made.unlink(missing_ok=True)
     return count
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """Have *content* stand in a file that is a person's own, in one step. Raises ``OSError``.
+
+    A link stays a link, and the mode stays; a new file is 0600.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        mode = real.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mode = 0o600
+    files.replace(str(real), content, mode=mode, synced=True)

@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from loopguard_console.files import rewrite
 from loopguard_core.config import Config, ConfigError, find, without_functions
 from loopguard_core.policies import registry
 
@@ -144,11 +145,7 @@ def write(edit: Edit) -> Edit:
         if edit.after == "" and edit.before is not None:
             path.unlink()
             return Edit(path, None, edit.before)
-        made = path.with_name(f".{path.name}.{os.getpid()}")
-        made.write_text(edit.after, "utf-8")
-        if now is not None:
-            made.chmod(path.stat().st_mode & 0o777)
-        made.replace(path)
+        rewrite(path, edit.after.encode())
     except OSError as error:
         raise RuleError(f"{path}: cannot be written: {error.strerror}") from None
     return Edit(path, edit.after, edit.before or "")

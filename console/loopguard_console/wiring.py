@@ -18,6 +18,7 @@ from loopguard_console.errors import Refused
 from loopguard_console.install import INSTALLERS, installer
 from loopguard_console.install.base import Place
 from loopguard_console.install.hooks_json import HooksJson
+from loopguard_core import files
 from loopguard_core.store.paths import default_store
 
 #: program -> agent
@@ -250,14 +251,14 @@ _WIRES: dict[str, Callable[[list[str], int, Place], Wired]] = {
 
 def _kept(name: str, content: str, **beside: str) -> Path:
     """A file with *content* in a folder of the state directory named by it. Raises ``Refused``."""
-    files = {name: content, **beside}
-    mark = blake2b(json.dumps(files).encode(), digest_size=8).hexdigest()
+    texts = {name: content, **beside}
+    mark = blake2b(json.dumps(texts).encode(), digest_size=8).hexdigest()
     env = {k: v for k, v in os.environ.items() if k != "LOOPGUARD_STORE"}
     folder = Path(default_store(env)).parent / "run" / mark
     try:
         for each in reversed((folder, *folder.parents[:2])):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for file, text in files.items():
+        for file, text in texts.items():
             _write(folder / file, text)
     except OSError as error:
         raise Refused(f"{folder}: cannot be written: {error.strerror}") from None
@@ -267,8 +268,4 @@ def _kept(name: str, content: str, **beside: str) -> Path:
 def _write(path: Path, text: str) -> None:
     if path.is_file() and path.read_text("utf-8") == text:
         return
-    made = path.with_name(f"{path.name}.{os.getpid()}")
-    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    made.replace(path)
+    files.replace(str(path), text.encode())

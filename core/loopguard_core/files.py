@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _KIND, _FILE = 0o170000, 0o100000
 _KINDS = {0o010000: "a pipe", 0o120000: "a link", 0o040000: "a folder", 0o140000: "a socket"}
@@ -72,18 +76,30 @@ def read(path: str, size: int = -1, *, follow: bool = False) -> bytes:
         return file.read(size) or b""
 
 
-def replace(path: str, content: bytes) -> None:
-    """Have *content* stand at *path*, 0600, in one step. Raises ``OSError``."""
+def replace(
+    path: str, content: bytes | Iterable[bytes], *, mode: int = 0o600, synced: bool = False
+) -> None:
+    """Have *content* (whole, or its pieces) stand at *path* in one step. Raises ``OSError``; whatever is raised, the file is as it was.
+
+    *mode*: its permissions. *synced*: it is on the disk before it takes the place of what was there, so that a
+    machine that fails leaves one or the other. What can be made again does not need that.
+    """
     made = f"{path}.{os.urandom(4).hex()}"
+    file = os.open(made, _NEW, 0o600)
     try:
-        with open(os.open(made, _NEW, 0o600), "wb") as file:
-            file.write(content)
+        with open(file, "wb") as out:
+            if mode != 0o600:
+                os.fchmod(file, mode)
+            out.writelines((content,) if isinstance(content, bytes) else content)
+            if synced:
+                out.flush()
+                os.fsync(file)
         os.replace(made, path)
-    except OSError:
+    except BaseException:
         try:
             os.unlink(made)
         except OSError:
-            pass  # it was not made
+            pass  # why it could not be written says more
         raise
 
 
@@ -95,4 +111,4 @@ def keep(path: str, content: bytes) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         replace(path, content)
     except OSError:
-        pass
+        pass  # it is made again

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
+from loopguard_console.files import rewrite
 
 
 @dataclass(frozen=True)
@@ -65,16 +64,6 @@ def carry_out(change: Change) -> None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if change.before is not None else 0o600
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(change.after)
-            Path(name).chmod(mode)
-            Path(name).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        rewrite(path, change.after)
     except OSError as error:
         raise Failure(f"{path} cannot be written: {error.strerror}") from None
