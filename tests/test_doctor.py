@@ -17,6 +17,7 @@ from agent_process import Agent
 from commands import Done, command
 from loopguard_console.doctor import store as store_area
 from loopguard_console.doctor.loops import tiers
+from loopguard_console.doctor.mend import mend
 from loopguard_console.doctor.store import has_wal_reset_fault
 from loopguard_core.config import Config
 from loopguard_core.policies import registry
@@ -190,6 +191,55 @@ def test_a_damaged_store_is_named(tmp_path: Path) -> None:
     assert "not a SQLite database" in found["what"]
     unmended, _ = wrong(command(store, "doctor", "--mend", "--json"))
     assert "not all was mended" in unmended["what"]
+
+
+def test_what_cannot_be_mended_keeps_nothing_else_from_it(tmp_path: Path) -> None:
+    store = recorded(tmp_path, killed=False)
+    wal = tmp_path / "events.db-wal"
+    store.write_bytes(b"not a database, but a text of some length" * 30)
+    wal.write_bytes(b"")
+    for file in (store, wal, tmp_path / "machine.key"):
+        file.chmod(0o644)
+    tmp_path.chmod(0o777)
+    done = command(store, "doctor", "--mend")
+    assert done.out.count("mended: ") == 5
+    assert done.out.count("not all was mended: ") == 1
+    for file in (store, wal, tmp_path / "machine.key"):
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert tmp_path.stat().st_mode & 0o777 == 0o775
+    assert store.read_bytes().startswith(b"not a database")
+
+
+def test_a_file_that_cannot_be_mended_keeps_no_other_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = recorded(tmp_path, killed=True)
+    store.chmod(0o644)
+    (tmp_path / "machine.key").chmod(0o644)
+    chmod = Path.chmod
+
+    def immutable(path: Path, mode: int) -> None:
+        if path == store:
+            raise PermissionError(1, "Operation not permitted", str(path))
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", immutable)
+    done = list(mend(str(store)))
+    (kept,) = (one for one in done if not isinstance(one, str))
+    assert str(kept) == f"{store}: Operation not permitted"
+    assert f"{tmp_path / 'machine.key'} is yours alone" in done and "R1 is orphaned" in done
+
+
+def test_nothing_is_mended_from_inside_an_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = recorded(tmp_path, killed=False)
+    store.write_bytes(b"not a database, but a text of some length" * 30)
+    store.chmod(0o644)
+    monkeypatch.setenv("LOOPGUARD_SESSION", "s1")
+    done = command(store, "doctor", "--mend")
+    assert done.code == 1 and "inside the guarded agent" in done.err
+    assert store.stat().st_mode & 0o777 == 0o644
 
 
 def test_without_a_store_there_is_nothing_to_mend(tmp_path: Path) -> None:

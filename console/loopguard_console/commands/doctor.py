@@ -20,7 +20,7 @@ from loopguard_console.doctor.wake import wake
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.render import pad
-from loopguard_console.stores import Options, deciding, place_of
+from loopguard_console.stores import Options, place_of, refuse_inside
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
@@ -59,17 +59,21 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
 
 
 def _mend(options: Options, place: str, *, as_json: bool) -> list[Finding]:
-    """Put right what can be, and say so; what kept it from that."""
+    """Put right what can be, and say so; what kept something from that."""
     try:
-        with deciding(options):
-            for done in mend(place):
-                say(f"mended: {done}") if not as_json else emit({"mended": done})
+        refuse_inside(options)
     except Refused:
-        return []  # there is no store yet, or a line that names none, which is among the findings
-    except (StoreError, OSError) as error:
-        what, _, how = str(error).partition("; ")
-        return [Finding(store_area.AREA, WRONG, f"not all was mended: {what}", how)]
-    return []
+        return []  # a line names no store, which is among the findings
+    except StoreError:
+        pass  # so nobody runs in it, and what keeps it from being read is said below
+    unmended = []
+    for done in mend(place):
+        if isinstance(done, str):
+            emit({"mended": done}) if as_json else say(f"mended: {done}")
+        else:
+            what, _, how = str(done).partition("; ")
+            unmended.append(Finding(store_area.AREA, WRONG, f"not all was mended: {what}", how))
+    return unmended
 
 
 def _tell(finding: Finding) -> None:

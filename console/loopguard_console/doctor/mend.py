@@ -13,35 +13,52 @@ from pathlib import Path
 from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, may_be_replaced, private_files
 from loopguard_core import inbox
 from loopguard_core.events import Event
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, logs
 from loopguard_core.urls import is_url
 
 
-def mend(place: str) -> Iterator[str]:
-    """Put the store at *place* right; what was done, one line each. Raises ``StoreError``."""
+def mend(place: str) -> Iterator[str | StoreError]:
+    """Put the store at *place* right: what was done, one line each, and once each what kept something from it.
+
+    What cannot be mended keeps nothing else from it.
+    """
+    said = set()
+    for step in _steps(place):
+        try:
+            yield from step
+        except Absent:
+            return
+        except (StoreError, OSError) as error:
+            why = str(error)
+            if isinstance(error, OSError):
+                why = f"{error.filename}: {error.strerror}"
+            if why not in said:
+                said.add(why)
+                yield StoreError(why)
+
+
+def _steps(place: str) -> Iterator[Iterator[str]]:
     path = Path(place)
     if not is_url(place):
         if not path.exists():
             return
-        yield from _permissions(path)
-    with contextlib.closing(open_store(place, create=False)) as store:
-        for request, resolution in inbox.sweep(store):
-            yield f"{request} is {resolution}"
-        for session in dead_sessions(store):
-            data = {"reason": "its process was gone", "by": inbox.whoami()}
-            store.append(Event("session_end", session.session, ts=time.time(), data=data))
-            yield f"{session.session} has ended"
+        yield from map(_file, private_files(path))
+        yield _folder(path)
+    yield _requests(place)
+    yield _sessions(place)
     if not is_url(place):
-        yield from _wal(path)
+        yield _wal(path)
 
 
-def _permissions(path: Path) -> Iterator[str]:
-    for file in private_files(path):
-        if file.stat().st_mode & 0o777 != 0o600 and file.stat().st_uid == os.getuid():
-            file.chmod(0o600)
-            yield f"{file} is yours alone"
+def _file(file: Path) -> Iterator[str]:
+    if file.stat().st_mode & 0o777 != 0o600 and file.stat().st_uid == os.getuid():
+        file.chmod(0o600)
+        yield f"{file} is yours alone"
+
+
+def _folder(path: Path) -> Iterator[str]:
     folder = path.parent
     default = str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""})
     if default and folder.stat().st_mode & 0o077:
@@ -50,6 +67,20 @@ def _permissions(path: Path) -> Iterator[str]:
     elif may_be_replaced(mode := folder.stat().st_mode) and folder.stat().st_uid == os.getuid():
         folder.chmod(stat.S_IMODE(mode) & ~stat.S_IWOTH)
         yield f"nobody else may write in {folder}"
+
+
+def _requests(place: str) -> Iterator[str]:
+    with contextlib.closing(open_store(place, create=False)) as store:
+        for request, resolution in inbox.sweep(store):
+            yield f"{request} is {resolution}"
+
+
+def _sessions(place: str) -> Iterator[str]:
+    with contextlib.closing(open_store(place, create=False)) as store:
+        for session in dead_sessions(store):
+            data = {"reason": "its process was gone", "by": inbox.whoami()}
+            store.append(Event("session_end", session.session, ts=time.time(), data=data))
+            yield f"{session.session} has ended"
 
 
 def _wal(path: Path) -> Iterator[str]:
