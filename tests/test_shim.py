@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -268,3 +270,9 @@ def test_what_an_answer_used_up_is_recorded(guard: LoopGuard, place: Path) -> No
         {"input": 12, "output": 3, "cache_read": 400, "cost_usd": 0.25, "message": "m1"},
         {"output": 1},
     ]
+
+
+def test_a_mock_of_a_tool_can_be_guarded(guard: LoopGuard) -> None:
+    assert guard.tool(Mock(return_value=3))(1) == 3
+    assert asyncio.run(guard.tool(AsyncMock(return_value=4))(q=1)) == 4
+    assert guard.tool(partial(partial(pow, 2), 3))() == 8

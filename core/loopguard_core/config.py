@@ -11,6 +11,7 @@ import os
 
 from loopguard_core import files
 from loopguard_core.events import dump, load
+from loopguard_core.foreign import why
 from loopguard_core.hashing import blake2b
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
@@ -179,7 +180,7 @@ def denies(cwd: str, environ: Mapping[str, str]) -> bool:
 def load_or_default(cwd: str, say: Callable[[str], None]) -> Config:
     """As ``load_config``, for an agent that must not fall over its guard's file.
 
-    A file that is wrong is told to *say*, and the defaults hold.
+    A file that is wrong, or for which something cannot be loaded, is told to *say*, and the defaults hold.
     """
     try:
         config = load_config(cwd)
@@ -187,6 +188,9 @@ def load_or_default(cwd: str, say: Callable[[str], None]) -> Config:
         config.trait_table()
     except ConfigError as error:
         say(f"{error}; the defaults hold until this is mended")
+        return Config()
+    except (OSError, ImportError) as error:
+        say(f"the settings cannot be loaded: {why(error)}; the defaults hold")
         return Config()
     return config
 

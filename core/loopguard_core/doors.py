@@ -6,6 +6,7 @@ import os
 import time
 
 from loopguard_core import files
+from loopguard_core.foreign import why
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of, place_of, spool_file
@@ -57,10 +58,13 @@ class Doors:
 
     def spool(self) -> Spool:
         """Where events wait for the server, made where it is missing."""
-        from loopguard_core.store.spool import open_spool  # only where a server went away
-
         config = self._config
-        spool = open_spool(self.place, redaction=config.redaction, limit=config.payload_limit)
+        try:
+            from loopguard_core.store.spool import open_spool  # only where a server went away
+
+            spool = open_spool(self.place, redaction=config.redaction, limit=config.payload_limit)
+        except (OSError, ImportError) as error:
+            raise self._unopened(error) from None
         assert spool is not None  # made, or an error
         return spool
 
@@ -72,12 +76,19 @@ class Doors:
 
     def _opened(self, patience: float) -> Store:
         config = self._config
-        return open_store(
-            self._named or None,
-            redaction=config.redaction,
-            limit=config.payload_limit,
-            patience=patience,
-        )
+        try:
+            return open_store(
+                self._named or None,
+                redaction=config.redaction,
+                limit=config.payload_limit,
+                patience=patience,
+            )
+        except (OSError, ImportError) as error:
+            raise self._unopened(error) from None
+
+    def _unopened(self, error: Exception) -> StoreError:
+        """Where a process has no file descriptor left, the code that opens a store cannot be loaded either."""
+        return StoreError(f"the event store {self.place} cannot be opened: {why(error)}")
 
 
 def _check_calm(note: str) -> None:

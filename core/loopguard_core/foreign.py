@@ -30,6 +30,11 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}({text_of(error)!r})"
 
 
+def why(error: Exception) -> str:
+    """What went wrong in an *error* of the system or of a module that was loaded, for the person."""
+    return (error.strerror if isinstance(error, OSError) else "") or text_of(error)
+
+
 def fields_of(value: Any) -> Mapping[str, Any] | None:
     """*value* as a mapping, also where it is a model with fields; None where it is neither."""
     if value is None or type(value) is dict:

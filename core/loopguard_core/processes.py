@@ -41,7 +41,7 @@ def user() -> str:
             _user = pwd.getpwuid(os.getuid()).pw_name
         except (ImportError, KeyError):
             known = os.environ.get("USER") or os.environ.get("USERNAME")
-            _user = known or (f"uid-{os.getuid()}" if hasattr(os, "getuid") else "somebody")
+            return known or (f"uid-{os.getuid()}" if hasattr(os, "getuid") else "somebody")
     return _user
 
 

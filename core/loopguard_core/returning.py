@@ -11,7 +11,6 @@ import os
 import time
 from _thread import allocate_lock
 from _weakref import ref
-from contextlib import closing, suppress
 
 from loopguard_core.foreign import told
 from loopguard_core.processes import alive
@@ -82,6 +81,8 @@ class Traveller:
                 raise StoreError("the rest comes later")
 
         try:
+            from contextlib import closing  # few sessions end while their server is away
+
             with (
                 closing(self._doors.spool()) as spool,
                 closing(self._doors.server(_LAST_TRY)) as server,
@@ -143,8 +144,10 @@ class _Watch:
         """Begin to look, in a thread of its own."""
         import threading  # only an agent whose server went away needs it
 
-        with suppress(ImportError):
+        try:
             from loopguard_core.store.postgres import bulk  # noqa: F401 - see above
+        except ImportError:
+            pass
 
         if time.monotonic() - self.returned > _CALM:
             self.pause = FIRST
@@ -184,8 +187,10 @@ class _Watch:
             spool, server = self._doors.spool(), self._doors.server()
             for traveller in self._waiting():
                 traveller.bring_back(spool, server)
-            with suppress(StoreError):  # what is not ours can wait for somebody else
+            try:
                 drain_all(spool, server)
+            except StoreError:
+                pass  # what is not ours can wait for somebody else
             with _lock:
                 if self._waiting():
                     return False

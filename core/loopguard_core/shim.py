@@ -18,10 +18,12 @@ import hashlib  # noqa: F401 - an agent lives long, and OpenSSL's digests are th
 import os
 from atexit import register, unregister
 from collections import deque
+from functools import partial, wraps
 
+from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
-from loopguard_core.foreign import text_of, told
+from loopguard_core.foreign import text_of, told, why
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
 
 _WINDOW = 20
+#: the flag of a coroutine function's code (``inspect.CO_COROUTINE``)
+_COROUTINE = 0x80
 #: what names the session in the environment: what was there before, then each open guard's, the latest last
 _names: list[str] = []
 
@@ -229,9 +233,6 @@ class LoopGuard:
         """
         if function is None:
             return lambda f: self.tool(f, name=name, annotations=annotations)
-        from functools import wraps
-        from inspect import iscoroutinefunction
-
         called = name or _name_of(function)
         inputs = _Inputs(function)
 
@@ -261,7 +262,7 @@ class LoopGuard:
                 self._failed(decision, error)
                 raise
 
-        awaited = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
+        awaited = _awaited(function) or _awaited(type(function).__call__)
         return wraps(function)(run_async if awaited else run)
 
     def _failed(self, decision: Decision, error: BaseException) -> None:
@@ -273,10 +274,26 @@ class LoopGuard:
             BaseException.add_note(error, advice)
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    while not hasattr(function, "__name__") and hasattr(function, "func"):
-        function = function.func  # of a functools.partial
+def _name_of(function: Any) -> str:
+    if not hasattr(function, "__name__"):
+        function = _unwrapped(function)
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _unwrapped(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def _awaited(function: Any) -> bool:
+    """True for what is defined by ``async def``."""
+    try:
+        from inspect import iscoroutinefunction
+    except (OSError, ImportError):  # no file descriptor left to load it
+        code = getattr(_unwrapped(function), "__code__", None)
+        return bool(getattr(code, "co_flags", 0) & _COROUTINE)
+    return iscoroutinefunction(function)
 
 
 class _Inputs:
@@ -319,4 +336,14 @@ class _Inputs:
 
 def _configure(cwd: str, settings: Mapping[str, Any], say: Callable[[str], None]) -> Config:
     config = load_or_default(cwd, say)
-    return config.changed(**settings) if settings else config
+    if not settings:
+        return config
+    config = config.changed(**settings)
+    try:
+        config.make_policy()
+    except (OSError, ImportError) as error:
+        say(
+            f"the policy {config.policy_name} cannot be loaded: {why(error)}; the default one guards"
+        )
+        return config.changed(policy="default")
+    return config

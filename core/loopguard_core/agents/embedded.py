@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from threading import Lock
 from uuid import uuid4
 
+from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.agents.host import settle
 from loopguard_core.config import load_config
 from loopguard_core.decision import ended_by

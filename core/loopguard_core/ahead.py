@@ -1,0 +1,14 @@
+"""What a session in an agent's process needs at some time, loaded while files can be opened.
+
+A process that has no file descriptor left loads no module either, and then of all times a guard must stop a loop
+and live without its store. A hook, which lives for one call, loads each of them when it needs it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from loopguard_core import again, holding, losses, owing, restoring, returning, stopping
+from loopguard_core.policies import progress
+
+__all__ = ["again", "holding", "losses", "owing", "progress", "re", "restoring", "returning", "stopping"]  # fmt: skip
