@@ -18,9 +18,11 @@ from hooks import LAUNCHER, Host
 from loopguard_core import hook_signals
 from loopguard_core.agents.claude_code import ADAPTER
 from loopguard_core.events import Event
+from loopguard_core.guard import Guard
 from loopguard_core.hook import Hook
 from loopguard_core.hook_input import HookInput
 from loopguard_core.hook_signals import CutShort
+from loopguard_core.journal import Journal
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.sqlite import SqliteStore
@@ -34,10 +36,14 @@ GRADED = 'policy = "graded"\n'
 class Agent(Host):
     """An agent whose hooks are held on to while they run."""
 
+    @property
+    def options(self) -> list[str]:
+        return ["--agent", "claude-code", "--store", str(self.store), "--limit", "60"]
+
     def start(self, **environ: str) -> subprocess.Popen[bytes]:
         """A hook that has not heard anything yet."""
         return subprocess.Popen(
-            [*ARGV, "--store", str(self.store), "--limit", "60"],
+            [sys.executable, "-I", "-S", str(LAUNCHER), *self.options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -230,6 +236,91 @@ def test_a_call_that_waits_for_a_human_stays_stopped(tmp_path: Path) -> None:
     assert code == 0 and '"permissionDecision":"deny"' in out
     resolved, end = host.events()[-2:]
     assert (resolved.data["resolution"], end.data["outcome"]) == ("cancelled", "cancelled")
+
+
+#: A hook that comes no further, once it has recorded its call.
+SLOW = """
+import sys, time; sys.path.append(sys.argv[1])
+from loopguard_core import hook, live
+def before(self, *args, _before=live.LiveSession.before, **options):
+    _before(self, *args, **options)
+    time.sleep(60)
+live.LiveSession.before = before
+hook.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(("config", "refused"), [(DENY, True), ("", False)])
+def test_a_call_that_was_recorded_ends_where_a_stopped_hook_refuses_it(
+    tmp_path: Path, config: str, refused: bool
+) -> None:
+    host = Agent(tmp_path, config=config)
+    hook = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", SLOW, str(LAUNCHER.parents[1]), *host.options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(HOME=str(tmp_path)),
+    )
+    heard_whole(hook, host.said("c1"))
+    until(lambda: host.kinds()[-1:] == ["call_start"])
+    hook.terminate()
+    code, out, err = ended(hook)
+    assert code == 0 and err.count("\n") == 1
+    assert ('"permissionDecision":"deny"' in out) is refused
+    ends = [e.data["outcome"] for e in host.events() if e.type == "call_end"]
+    assert ends == (["cancelled"] if refused else [])
+
+
+@pytest.mark.parametrize("step", ["rule", "apply", "_write", "add"])
+def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """``add`` is where the request of a call that is stopped begins."""
+    host = Agent(tmp_path, config=DENY + GRADED)
+    host.loop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
+    reading, writing = os.pipe()
+    os.write(writing, host.said("c9"))
+    os.close(writing)
+    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
+    where: Any = Guard if step in ("rule", "apply") else Journal
+    real = getattr(where, step)
+
+    def cut(*args: Any) -> Any:
+        done = real(*args)
+        if hook.live is not None:
+            monkeypatch.setattr(where, step, real)
+            raise CutShort(0)
+        return done
+
+    monkeypatch.setattr(where, step, cut)
+    kept = signal.getsignal(signal.SIGALRM)
+    try:
+        answer = hook.run()
+        hook.settle(0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, kept)
+        os.close(reading)
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    store = open_store(str(host.store))
+    try:
+        assert not store.unended("s1") and not store.requests(pending=True)
+    finally:
+        store.close()
+
+
+def test_a_store_that_keeps_a_stopped_hook_keeps_it_for_a_moment_only() -> None:
+    code = (
+        "import sys, time; sys.path.append(sys.argv[1])\n"
+        "from loopguard_core import hook_signals\n"
+        "hook_signals.leave_within(0.1, 2); time.sleep(60)"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])]
+    assert subprocess.run(argv, timeout=30, check=False).returncode == 2
 
 
 def test_what_is_only_recorded_is_recorded_first(

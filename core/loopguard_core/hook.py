@@ -44,7 +44,7 @@ class Hook:
     """One run of the hook. Times in seconds; ``began`` on the monotonic clock.
 
     ``answer`` is what was answered, once it was; ``stopping`` what a host that cannot hear it must be told,
-    empty where the call may run as it is.
+    empty where the call may run as it is; ``unsettled``: the log does not know that it is stopped.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Hook:
         self.live: LiveSession | None = None
         self.answer: tuple[dict[str, Any] | None] | None = None
         self.stopping = ""
+        self.unsettled = False
         self.said: list[str] = []
 
     def say(self, line: str) -> None:
@@ -102,7 +103,22 @@ class Hook:
             if short.signal:
                 when = f"before the hook was stopped by signal {short.signal}"
             self.answer = (self._failed(f"{what} {when}"),)
+            self.unsettled = bool(self.stopping)
         return self.answer[0]
+
+    def settle(self, code: int) -> None:
+        """The answer is out: end in the log a call that it stops, though it was recorded as one that may run.
+
+        Whoever cut the hook short gets its exit *code* soon, whether that is done or not.
+        """
+        live, heard = self.live, self.heard
+        if not self.unsettled or live is None or heard is None:
+            return
+        if hook_signals.leave_within(self.margin / 4, code):
+            try:
+                live.cancel(heard.call)
+            except Exception as error:  # noqa: BLE001 - the agent has its answer
+                to_stderr(f"internal error while a call was cancelled: {told(error)}")
 
     def _run(self) -> None:
         try:
@@ -126,6 +142,9 @@ class Hook:
             if store is not None and not known and not fresh:
                 pin = pinning.logged(pin, store)
             self.answer = (self._act(heard, pin, doors, store, known=known),)
+        except CutShort:
+            store = None  # there is no time to tidy it, and ``settle`` needs it
+            raise
         finally:
             if store is not None:
                 store.leave()
@@ -322,7 +341,9 @@ def main(argv: list[str] | None = None) -> None:
         hook_signals.answered()
     except CutShort as short:
         answer = hook.cut(short)
-    os._exit(0 if answer is None or _told(answer) else _unheard(hook))
+    code = 0 if answer is None or _told(answer) else _unheard(hook)
+    hook.settle(code)
+    os._exit(code)
 
 
 def _told(answer: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # The module below ``signal``, which makes enumerations first.
 import _signal  # type: ignore[import-not-found]
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ def answered() -> None:
     finish()
     if _TIMER:
         _signal.signal(_TIMER, _signal.SIG_DFL)
+
+
+def leave_within(seconds: float, code: int) -> bool:
+    """End the process with *code* in *seconds*, wherever it is; False where that cannot be had."""
+    if _TIMER:
+        _signal.signal(_TIMER, lambda *_: os._exit(code))
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+    return bool(_TIMER)
 
 
 def _cut(number: int, frame: Any) -> None:

@@ -48,6 +48,8 @@ class LiveSession:
     agent's own process. Raises ``ConfigError`` for a policy that cannot be made.
     """
 
+    _met = ""  # the call that an interrupt met
+
     def __init__(
         self,
         config: Config,
@@ -452,10 +454,17 @@ class LiveSession:
 
     def _interrupted(self, call: str) -> None:
         """An interrupt came while *call* was judged: it does not run."""
+        self._met = call
         if not self._undone():
             return
         with self._lock:
             self._stopped().abandon(call)
+
+    def cancel(self, call: str) -> None:
+        """*call* does not run after all: a process that serves one call was interrupted, and has answered since."""
+        with self._lock:
+            if self._journal.undo():
+                self._stopped().abandon(self._met or call)
 
     def _undone(self) -> bool:
         """An interrupt came in the middle of a step: nothing of it stays half done. False where that fails.
