@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 import console_scene
+from loopguard_console.app import ConsoleApp
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.widgets.pane import Pane
 
@@ -46,3 +47,16 @@ def app(theme: str = "") -> Any:
     made = console_scene.live()
     made._start_theme = theme
     return made
+
+
+def late() -> Any:
+    """The console on a session whose request expired, was approved late, and let the next such call run."""
+    log, asked = console_scene.research()
+    log.add("request_resolved", request="R7", resolution="expired", call=asked.call)
+    log.add("call_end", call=asked.call, outcome="blocked", result="refused")
+    said = {"grant": "R7-late", "scope": "signature", "key": asked.signature, "budget": 1}
+    log.add("grant", **said, expires=log.ts + 600.0, request="R7", by="ada@desk")
+    log.call("read_file", {"path": "notes/sources.md"}, "# Sources\n" * 4)
+    desk = console_scene.empty_desk()
+    desk.take(console_scene.batch(log))
+    return ConsoleApp(desk, source="~/events.db", decider=console_scene.Nobody())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from picturing import Compare, after, app, frozen, sized
+from picturing import Compare, after, app, frozen, late, sized
 
 __all__ = ["frozen"]
 
@@ -70,3 +70,8 @@ def test_what_if(snap_compare: Compare, size: tuple[int, int], theme: str) -> No
         await after("j")(pilot)
 
     assert snap_compare(app(theme), terminal_size=size, run_before=answered)
+
+
+@sized
+def test_approved_late(snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(late(), terminal_size=size, run_before=after("k"))

@@ -54,6 +54,7 @@ def test_a_request_says_whose_agent_asks_and_who_answered(tmp_path: Path) -> Non
         "resolution": "approved",
         "by": "ada",
         "note": None,
+        "approved_late": None,
     }
 
 

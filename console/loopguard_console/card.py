@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
+from loopguard_console.answers import how_it_ended
 from loopguard_console.facts import (
     TIER_WORDS,
     counted_afresh,
@@ -50,12 +51,6 @@ STOPS = {
     "halt": ("HALTED BY A PERSON", "Every call is refused until the halt ends."),
     "deny": ("DENIED BEFORE", "A person denied this call earlier in this turn."),
     "breakpoint": ("BREAKPOINT", "A person wants to see such calls before they run."),
-}
-#: How a request ended that nobody decided.
-UNANSWERED = {
-    "expired": "was not answered in time",
-    "orphaned": "was never answered: the agent's process is gone",
-    "cancelled": "was never answered: the session ended",
 }
 
 
@@ -317,26 +312,11 @@ def _otherwise(request: Request) -> str:
 
 
 def _past(view: View, row: Row) -> Content:
-    asked = view.asked
-    if asked is not None and asked.resolved is not None:
-        how = asked.resolved
-        note, resolution = how.text("note"), how.text("resolution")
-        ended = UNANSWERED.get(resolution, "")
-        by = "" if ended else how.text("by")
-        return Content.assemble(
-            ("ASKED  ", "bold $text-primary"),
-            (f"{safe(asked.request, 8)} {ended or f'was {safe(resolution)}'}", ""),
-            (f" by {safe(by, 60)}" if by else "", "$dim"),
-            (f": {safe(note, 200)}" if note else "", ""),
-        )
-    if row.released:
-        return Content.assemble(
-            (
-                "It ran because a person allowed it; it left no mark on the counters.",
-                "$text-success",
-            )
-        )
-    return Content("")
+    said = how_it_ended(view)
+    if said.plain or not row.released:
+        return said
+    words = "It ran because a person allowed it; it left no mark on the counters."
+    return Content.assemble((words, "$text-success"))
 
 
 def _in_its_time(view: View, row: Row) -> Content:

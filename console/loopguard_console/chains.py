@@ -95,12 +95,17 @@ def _tiers(rows: list[Row]) -> str:
 def _decided(recording: Recording, calls: range) -> list[str]:
     """What people decided about these calls, the latest: which request, how, who and from where."""
     found = (recording.asked_at.get(index) for index in calls)
-    by = [a for a in found if a is not None and a.resolved is not None and a.resolved.text("by")]
-    return [
-        f"{safe(a.request, 12)} {safe(a.resolved.text('resolution'))} by {safe(a.resolved.text('by'), 60)}"
-        for a in by[-1:]
-        if a.resolved is not None
-    ]
+    said = [words for asked in found if asked is not None and (words := _decision(asked))]
+    return said[-1:]
+
+
+def _decision(asked: Asked) -> str:
+    """Who decided a request, and how: the latest word of a person; empty where nobody did."""
+    last = asked.later or asked.resolved
+    if last is None or last.type == "note" or not last.text("by"):
+        return ""
+    how = "approved late" if last.type == "grant" else safe(last.text("resolution"), 20)
+    return f"{safe(asked.request, 12)} {how} by {safe(last.text('by'), 60)}"
 
 
 def _mark(event: Event) -> str:
@@ -144,7 +149,9 @@ def _request_json(asked: Asked | None) -> dict[str, Any] | None:
         return None
     answer = asked.resolved.data if asked.resolved is not None else {}
     said = {name: answer.get(name) for name in ("resolution", "by", "note")}
-    return {"request": asked.request, **said}
+    late = asked.later.data if asked.later is not None and asked.later.type == "grant" else None
+    approved = None if late is None else {name: late.get(name) for name in ("by", "note")}
+    return {"request": asked.request, **said, "approved_late": approved}
 
 
 def recordings_of(events: Iterable[Event], config: Config | None = None) -> list[Recording]:

@@ -56,6 +56,12 @@ def _let(view: View, index: int) -> bool:
     return answer in ("approved", "modified") or view.recording.released(index)
 
 
+def _approved_late(view: View) -> bool:
+    """Whether a person said after the call's end what happens at the next one."""
+    later = view.asked.later if view.asked is not None else None
+    return later is not None and later.type == "grant"
+
+
 def of_limit(count: object, threshold: object) -> str:
     """A count against the threshold that fired."""
     if not isinstance(count, int) or not isinstance(threshold, int) or not threshold:
@@ -81,7 +87,7 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         ("signature", signature_label(row.tool, recording.args(view.cursor), room)),
         ("ignored", _ignored(view)),
         ("1st error", _first_error(view)),
-        ("next time", "" if verdict.source else next_time(view)),
+        ("next time", "" if verdict.source or _approved_late(view) else next_time(view)),
         ("the tool", tool),
         ("compared", compared),
         ("from", verdict.source),

@@ -9,7 +9,7 @@ from textual.content import Content
 from loopguard_console.render import pad, safe, signature_label, tier_letter
 from loopguard_console.view import View
 from loopguard_core.calls import Row
-from loopguard_core.verdict import Count, Tier
+from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
 #: Seconds below which the times of a recording only say the order.
 _SHORTEST = 0.001
@@ -63,20 +63,23 @@ def legend(view: View, width: int, most: int) -> list[Content]:
 
 
 def counter_lines(view: View, width: int, most: int) -> list[Content]:
-    """The policy's counters nearest to their next threshold: bar, count, and what comes at which count."""
-    counts = [c for c in view.guard.counts() if c.count > 0]
-    current = view.recording.row(view.cursor) if view.cursor >= 0 else None
-    counts.sort(key=lambda c: _urgency(c, current))
-    return [_counter(view, count, width) for count in counts[:most]]
+    """The policy's counters: bar, count, and what comes at which count.
+
+    First the one that the verdict on the selected call names, then those nearest to their next threshold.
+    """
+    return [_counter(view, count, width) for count in _counts(view)[:most]]
 
 
 def counter_of_call(view: View, width: int) -> Content | None:
-    """One line for the counter of the selected call that is nearest to its next threshold; None for none."""
+    """One line for the counter of the selected call: what its verdict counts, else what is nearest to
+    its next threshold; None for none."""
     current = view.recording.row(view.cursor) if view.cursor >= 0 else None
-    about = [c for c in view.guard.counts() if c.count > 0 and _is_about(c, current)]
-    if current is None or not about:
+    counts = _counts(view)
+    if current is None or not counts:
         return None
-    count = min(about, key=lambda c: _urgency(c, current))
+    count = counts[0]
+    if _verdict(view) is None and not _is_about(count, current):
+        return None
     keys = view.recording.window_at(view.cursor)
     times = list(keys).count(current.key)
     tally = f" · {times} of the last {view.recording.window}" if times > 1 else ""
@@ -91,6 +94,39 @@ def counter_of_call(view: View, width: int) -> Content | None:
         *_bar(count, cells),
         (words, _TIERS[count.tier] if count.tier else ""),
     )
+
+
+def _counts(view: View) -> list[Count]:
+    """The counters at the cursor: first what the card says of the selected call, then the most urgent."""
+    current = view.recording.row(view.cursor) if view.cursor >= 0 else None
+    counts = [c for c in view.guard.counts() if c.count > 0]
+    counts.sort(key=lambda c: _urgency(c, current))
+    verdict = _verdict(view)
+    if verdict is None:
+        return counts
+    tool = tool_of(verdict.signature)
+    keys = (verdict.signature, tool)
+    same = [c for c in counts if c.detector == verdict.detector and c.key in keys]
+    named = Count(
+        same[0].key if same else verdict.signature,
+        tool,
+        verdict.count,
+        detector=verdict.detector,
+        thresholds={
+            **(same[0].thresholds if same else {}),
+            **({verdict.tier: verdict.threshold} if verdict.threshold else {}),
+        },
+        tier=verdict.tier,
+    )
+    return [named, *(c for c in counts if c not in same)]
+
+
+def _verdict(view: View) -> Verdict | None:
+    """The verdict that the card explains, where our guard counted something."""
+    if view.cursor < 0 or not view.recording.tiers[view.cursor]:
+        return None
+    verdict = view.recording.why(view.cursor)
+    return verdict if verdict is not None and verdict.count and not verdict.source else None
 
 
 def _is_about(count: Count, row: Row | None) -> bool:

@@ -230,10 +230,17 @@ class View:
         return self.recording.seq_at(self.cursor)
 
     @property
-    def moment(self) -> tuple[int, int, int]:
+    def moment(self) -> tuple[int, int, int, int]:
         """What stands at the cursor is the same as long as this is: the call, how far the log had
-        come, and the letters given."""
-        return self.cursor, self.seq, len(self.recording.letters)
+        come, the letters given, and where its request was spoken of last.
+
+        What was said of a request after its end holds for calls to come, so there all of the log counts.
+        """
+        asked = self.asked
+        spoken = 0 if asked is None else asked.resolved_seq
+        if asked is not None and asked.later is not None:
+            spoken = self.recording.seq
+        return self.cursor, self.seq, len(self.recording.letters), spoken
 
     @property
     def guard(self) -> Guard:

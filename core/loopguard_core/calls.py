@@ -107,9 +107,13 @@ class Mark:
 
 
 class Asked:
-    """A request as far as its session's log tells. ``resolved_seq`` is 0 while it waits."""
+    """A request as far as its session's log tells. ``resolved_seq`` is 0 while it waits.
 
-    __slots__ = ("call", "opened", "request", "resolved", "resolved_seq", "row")
+    ``later``: the last thing that a person said of it after its end, a ``grant`` (a late approval) or a
+    ``note``; None where nobody did.
+    """
+
+    __slots__ = ("call", "later", "opened", "request", "resolved", "resolved_seq", "row")
 
     def __init__(self, request: str, row: int, opened: Event) -> None:
         self.request = request
@@ -118,6 +122,7 @@ class Asked:
         self.opened = opened
         self.resolved: Event | None = None
         self.resolved_seq = 0
+        self.later: Event | None = None
 
     def waits_at(self, seq: int) -> bool:
         """Whether it waited when event *seq* had come."""

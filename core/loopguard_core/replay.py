@@ -43,6 +43,8 @@ _REMEMBERED = 1024
 _AT_ONCE = 256
 #: Events between a call's start and its end from which on they are kept apart.
 _LONG = 0xFFFF
+#: What may be said of a request after its end, and the field that names the request.
+_ABOUT = {"grant": "request", "note": "on"}
 #: Events that are shown between the calls.
 MARKS = frozenset(n for n in TYPES if not n.startswith(("call", "request_", "usage")))
 
@@ -155,6 +157,10 @@ class Recording(Repeats):
             self._spend(event)
         elif event.type in MARKS:
             self._mark(event)
+            name = event.text(_ABOUT[event.type]) if event.type in _ABOUT else ""
+            about = self.requests.get(name) if name else None
+            if about is not None and about.resolved is not None:
+                about.later = event
 
     def _spend(self, event: Event) -> None:
         row = len(self)

@@ -1,0 +1,45 @@
+"""The gauge of the selected call counts what its card counts, whatever else counts for that call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loopguard_console.card import card
+from loopguard_console.chains import recordings_of
+from loopguard_console.gauges import counter_lines, counter_of_call
+from loopguard_console.inputs import open_input, read_events
+from loopguard_console.view import View
+
+SAMPLES = Path(__file__).parents[1] / "sample_sessions"
+
+
+@pytest.mark.parametrize("name", ["alternating-pair", "failing-command", "research-loop"])
+def test_gauge_and_card_count_the_same(name: str) -> None:
+    with open_input(str(SAMPLES / f"{name}.jsonl")) as stream:
+        (recording,) = recordings_of(read_events(stream))
+    view = View(recording, live=False)
+    judged = [index for index, tier in enumerate(recording.tiers) if tier]
+    for index in judged:
+        view.go(index)
+        why = recording.why(index)
+        assert why is not None
+        narrow = counter_of_call(view, 80)
+        wide = counter_lines(view, 120, 1)[0]
+        assert narrow is not None
+        pill = f" {why.tier.word.upper()} {why.count}"
+        assert pill in card(view, None, 80).plain
+        assert f" {why.count} · " in narrow.plain and f" {why.count} · " in wide.plain
+        assert why.detector in wide.plain
+    assert judged
+
+
+def test_a_calm_call_shows_the_counter_that_is_nearest_to_its_next_threshold() -> None:
+    with open_input(str(SAMPLES / "alternating-pair.jsonl")) as stream:
+        (recording,) = recordings_of(read_events(stream))
+    view = View(recording, live=False)
+    calm = next(i for i in range(2, len(recording)) if not recording.tiers[i])
+    view.go(calm)
+    shown = counter_of_call(view, 80)
+    assert shown is not None and "warn at" in shown.plain
