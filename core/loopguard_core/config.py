@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.policies.base import Policy
+    from loopguard_core.policies.options import Tell
 
 __all__ = ["Config", "ConfigError", "find", "load_config", "load_or_default"]
 
@@ -118,8 +119,8 @@ class Config:
         names = [self.policy] if isinstance(self.policy, str) else self.policy
         return "+".join(registry.DEFAULT if n == "default" else n for n in names)
 
-    def make_policy(self) -> Policy:
-        """The configured policy in its first state. Raises ``ConfigError``."""
+    def make_policy(self, tell: Tell | None = None) -> Policy:
+        """The configured policy in its first state. *tell* hears of a match function that fails. Raises ``ConfigError``."""
         name = self.policy
         if isinstance(name, str):
             name = registry.DEFAULT if name == "default" else name
@@ -127,7 +128,7 @@ class Config:
         else:
             options = {n: self.options[n] for n in name if n in self.options}
         try:
-            return registry.create(name, options, where=self.place)
+            return registry.create(name, options, where=self.place, tell=tell)
         except PolicyError as error:
             raise ConfigError(str(error)) from None
 

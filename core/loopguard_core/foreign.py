@@ -45,6 +45,18 @@ def fields_of(value: Any) -> Mapping[str, Any] | None:
         return None
 
 
+def once(say: Callable[[str], None]) -> Callable[[str, str], None]:
+    """*say* for what comes up again and again: takes what a line is about, and says the first one about it."""
+    said: set[str] = set()
+
+    def tell(about: str, line: str) -> None:
+        if about not in said:
+            said.add(about)
+            say(line)
+
+    return tell
+
+
 def listening(say: Callable[[str], object]) -> Callable[[str], None]:
     """*say*, an author's function, as one that never raises."""
 

@@ -17,7 +17,7 @@ from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.doors import Doors
 from loopguard_core.events import OUTCOMES, Judged
-from loopguard_core.foreign import fields_of, listening, text_of, told
+from loopguard_core.foreign import fields_of, listening, once, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
@@ -69,9 +69,6 @@ class LiveSession:
     ) -> None:
         self.config = config
         self.session = session
-        self.agent = agent
-        self.name = name
-        self.parent = parent
         self._say = say = say if say is to_stderr else listening(say)
         self._lock = RLock()
         self._owns_store = store is None
@@ -79,7 +76,8 @@ class LiveSession:
         self._ended = False
         self._brief = attach
         self._names = CallNames()
-        policies = [config.make_policy()]
+        tell = once(say)
+        policies = [config.make_policy(tell)]
         traits = config.trait_table()
         if store is None:
             doors = doors or Doors(config)
@@ -89,7 +87,7 @@ class LiveSession:
         digester = self._digester = Digester(key)
 
         def fresh() -> Guard:
-            policy = policies.pop() if policies else config.make_policy()
+            policy = policies.pop() if policies else config.make_policy(tell)
             return Guard(
                 policy, mode=config.mode, traits=traits, digester=digester, unique=True, ours=True
             )

@@ -8,13 +8,14 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.inputs import open_inputs, read_events
-from loopguard_console.output import emit, json_option, say, table
+from loopguard_console.output import emit, json_option, remark, say, table
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import cut_head
 from loopguard_core.comparing import Comparison
 from loopguard_core.comparing import compare as compared
 from loopguard_core.events import Event
+from loopguard_core.foreign import once
 from loopguard_core.importers import Stream
 from loopguard_core.policies import registry
 from loopguard_core.verdict import Tier
@@ -75,7 +76,8 @@ def compare(
     if "" in wanted:
         raise Refused("--policies: a name is missing between the commas")
     chosen = {name: choose(name, None, config) for name in wanted}
-    policies = {name: one.make_policy() for name, one in chosen.items()}
+    tell = once(remark)
+    policies = {name: one.make_policy(tell) for name, one in chosen.items()}
     traits = chosen[wanted[0]].trait_table()
     rows: list[Comparison] = []
     for file in files:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from loopguard_console.inputs import open_input, read_events, say_report
-from loopguard_console.output import emit, json_option, say
+from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import preview, safe
+from loopguard_core.foreign import once
 from loopguard_core.judging import Row
 from loopguard_core.judging import judge as judged
 from loopguard_core.verdict import Tier, Verdict
@@ -41,7 +42,7 @@ def judge(
     calls = 0
     with open_input(file, format_name) as stream:
         events = watched(read_events(stream), stream.source.place)
-        for row in judged(events, chosen.make_policy(), traits=chosen.trait_table()):
+        for row in judged(events, chosen.make_policy(once(remark)), traits=chosen.trait_table()):
             calls += 1
             worst = max(worst, *(v.tier for v in (row.before, row.after) if v is not None), worst)
             if as_json:

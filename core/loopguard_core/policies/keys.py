@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from loopguard_core.foreign import told
 from loopguard_core.hashing import sha256
 from loopguard_core.identity import Scheme, canonical
+from loopguard_core.refusal import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.identity import Payload, Record
-    from loopguard_core.policies.options import Options
+    from loopguard_core.policies.options import Options, Tell
     from loopguard_core.traits import Traits
 
     Key = Callable[[str, Any], object]
@@ -26,13 +28,17 @@ class Matchers:
     """A user's own functions: tool -> function(tool, args) -> the key of the call; ``*`` is for all tools.
 
     Calls of a tool with equal keys (any JSON value) are the same call. A function that returns None or
-    raises leaves the call to the policy's own identity.
+    raises leaves the call to the policy's own identity; *tell* hears that it raised.
     """
 
-    __slots__ = ("_functions", "label")
+    __slots__ = ("_functions", "_tell", "_where", "label")
 
-    def __init__(self, functions: dict[str, Key], label: str) -> None:
+    def __init__(
+        self, functions: dict[str, Key], label: str, where: str, tell: Tell | None
+    ) -> None:
         self._functions = functions
+        self._where = where
+        self._tell = tell
         self.label = label
 
     @classmethod
@@ -49,7 +55,12 @@ class Matchers:
             return None
         functions = {tool: _function(options, tool, spec) for tool, spec in given.items()}
         words = sorted(f"{tool}={_named(spec)}" for tool, spec in given.items())
-        return cls(functions, sha256("\n".join(words).encode()).hexdigest()[:8])
+        return cls(
+            functions,
+            sha256("\n".join(words).encode()).hexdigest()[:8],
+            options.where,
+            options.tell,
+        )
 
     def key(self, tool: str, args: Payload) -> str:
         """The digest of this call's own key, empty where no function has a say."""
@@ -58,9 +69,19 @@ class Matchers:
             return ""
         try:
             key = function(tool, args.value)
-        except Exception:  # noqa: BLE001 - a user's function never breaks the agent
+        except Exception as error:  # noqa: BLE001 - a user's function never breaks the agent
+            self._failed(tool, error)
             return ""
         return "" if key is None else _MATCHED + args.digest_of(canonical(key))
+
+    def _failed(self, tool: str, error: Exception) -> None:
+        if self._tell is None:
+            return
+        place = f"{self._where}, match.{tool if tool in self._functions else ANY}"
+        what = f"{place} failed for a call of {plain(tool, 60)}: {plain(told(error), 200)}"
+        self._tell(
+            place, f"{what}; where it fails, the policy itself says which calls are the same"
+        )
 
 
 def grounds(signature: str, *own: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     T = TypeVar("T")
+    Tell = Callable[[str, str], None]
 
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "enabled"), True),
@@ -27,17 +28,19 @@ class PolicyError(ValueError):
 class Options:
     """The options of one policy. Every ``take_…`` consumes one; ``finish`` refuses what is left over.
 
-    *where* is the place named in errors, for instance ``loopguard.toml, policy hermes``.
+    *where* is the place named in errors, for instance ``loopguard.toml, policy hermes``. *tell* tells the person of
+    what fails later on: what that is about, and one line.
     """
 
-    __slots__ = ("_known", "_left", "where")
+    __slots__ = ("_known", "_left", "tell", "where")
 
-    def __init__(self, raw: Mapping[str, Any] | None, where: str) -> None:
+    def __init__(self, raw: Mapping[str, Any] | None, where: str, tell: Tell | None = None) -> None:
         if raw is not None and not hasattr(raw, "items"):
             raise PolicyError(f"options are a table of names and values, not {raw!r}", where)
         self._left = dict(raw or {})
         self._known: list[str] = []
         self.where = where
+        self.tell = tell
 
     def error(self, what: str) -> PolicyError:
         """The error to raise for a wrong value here."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.policies.base import Policy
+    from loopguard_core.policies.options import Tell
 
 POLICIES: dict[str, tuple[str, str]] = {
     "progress": ("progress", "Progress"),
@@ -37,17 +38,19 @@ def create(
     options: Mapping[str, Any] | None = None,
     *,
     where: str = "",
+    tell: Tell | None = None,
 ) -> Policy:
     """The policy called *name* (``default`` is one of them), in its first state.
 
     *options* are its own. Where *name* is a list, the strongest of their verdicts wins and *options* holds
-    one table for each name. *where* (a file, say) begins the place that errors name. Raises
+    one table for each name. *where* (a file, say) begins the place that errors name. *tell*
+    hears of a match function that fails (see ``Options``). Raises
     ``PolicyError`` for an unknown policy, a wrong option and a threshold that can never fire.
     """
     if isinstance(name, (list, tuple)):
-        return _composite(name, options, where)
+        return _composite(name, options, where, tell)
     kind = _class(DEFAULT if name == "default" else name, where)
-    read = Options(options, f"{where}, policy {name}" if where else f"policy {name}")
+    read = Options(options, f"{where}, policy {name}" if where else f"policy {name}", tell)
     policy: Policy = kind(read)
     read.finish()
     return policy
@@ -74,7 +77,9 @@ def _class(name: object, where: str) -> Callable[[Options], Policy]:
     return found
 
 
-def _composite(members: Sequence[str], options: Mapping[str, Any] | None, where: str) -> Policy:
+def _composite(
+    members: Sequence[str], options: Mapping[str, Any] | None, where: str, tell: Tell | None
+) -> Policy:
     if not members:
         raise PolicyError("the list of policies is empty", where)
     for member in members:
@@ -85,7 +90,7 @@ def _composite(members: Sequence[str], options: Mapping[str, Any] | None, where:
     strange = [key for key in given if key not in members]
     if strange:
         raise PolicyError(f"options for {strange[0]!r}, which is not one of the policies", where)
-    made = [create(member, given.get(member), where=where) for member in members]
+    made = [create(member, given.get(member), where=where, tell=tell) for member in members]
     if len(made) == 1:
         return made[0]
     from loopguard_core.policies.composite import Composite
