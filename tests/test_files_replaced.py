@@ -130,6 +130,17 @@ def test_a_disk_that_does_not_take_it_is_said_and_the_file_stays(
     assert path.read_text() == 'mode = "ask"\n' and list(tmp_path.iterdir()) == [path]
 
 
+def test_a_limit_on_the_size_of_files_is_said_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def limited(file: int) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(os, "fsync", limited)
+    with pytest.raises(Failure, match=r"\(ulimit -f\); raise that limit"):
+        write_new(tmp_path / "one", ["new"])
+
+
 def test_settings_named_by_a_link_stay_where_they_lie(tmp_path: Path) -> None:
     kept = tmp_path / "dotfiles.toml"
     kept.write_text('mode = "ask"\n')

@@ -17,6 +17,7 @@ import pytest
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Replaced, Store, StoreError
 from loopguard_core.store.door import open_store
+from loopguard_core.store.failures import describe
 from processes import environment
 
 
@@ -235,11 +236,28 @@ def test_a_full_disk_is_said_and_the_store_goes_on_when_there_is_room(place: Pat
                 store.append(Event("note", "s", data={"text": "x" * 1_900}))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert str(place) in str(error.value)
+    assert f"{place} cannot grow: no file of this process may be larger than {size:,} bytes" in str(
+        error.value
+    )
+    assert "; raise that limit" in str(error.value)
     last = store.last("s")
     assert note(store) == last + 1
     with sqlite3.connect(place) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("most", [resource.RLIM_INFINITY, 10**12])
+def test_a_disk_that_fails_is_not_taken_for_a_limit_that_is_far(
+    place: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    store = open_store(str(place))
+    note(store)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (most, most))
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    assert "cannot be read or written by the system; look at the disk" in describe(
+        str(place), error
+    )
 
 
 READ = """

@@ -134,6 +134,7 @@ def test_an_index_that_cannot_be_made_is_said_in_one_line(file_store: Store) -> 
     done = subprocess.run(limited, capture_output=True, text=True, env=environment(), check=False)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("loopguard-console: the search index")
+    assert "ulimit -f" in done.stderr and "raise that limit" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from loopguard_console.casefile import fixture, name_of, test_file
+from loopguard_console.files import why
 from loopguard_console.report import Incident, markdown, page
 from loopguard_core.events import Event, encode
 from loopguard_core.replay import Recording
@@ -60,14 +61,14 @@ def _write(folder: Path, name: str, ending: str, pieces: Iterable[str]) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+            raise ExportError(f"{path}: cannot be written: {why(error)}") from None
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.writelines(pieces)
         except BaseException as error:
             path.unlink(missing_ok=True)
             if isinstance(error, OSError):
-                raise ExportError(f"{path}: cannot be written: {error.strerror}") from None
+                raise ExportError(f"{path}: cannot be written: {why(error)}") from None
             raise
         return path
     raise ExportError(f"{folder} is full of files called {name}")

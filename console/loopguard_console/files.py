@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_core import files
+
+
+def why(error: OSError) -> str:
+    """Why a file cannot be written, in words."""
+    if error.errno == errno.EFBIG:
+        return (
+            "no file of this process may be that large (ulimit -f); raise that limit and try again"
+        )
+    return error.strerror or str(error)
 
 
 def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
@@ -27,7 +37,7 @@ def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
     try:
         files.replace(str(path), counted(), synced=True)
     except OSError as error:
-        raise Failure(f"{path}: cannot be written: {error.strerror}") from None
+        raise Failure(f"{path}: cannot be written: {why(error)}") from None
     return count
 
 

@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loopguard_console.files import rewrite
+from loopguard_console.files import rewrite, why
 from loopguard_core.config import Config, ConfigError, find, without_functions
 from loopguard_core.policies import registry
 
@@ -147,7 +147,7 @@ def write(edit: Edit) -> Edit:
             return Edit(path, None, edit.before)
         rewrite(path, edit.after.encode())
     except OSError as error:
-        raise RuleError(f"{path}: cannot be written: {error.strerror}") from None
+        raise RuleError(f"{path}: cannot be written: {why(error)}") from None
     return Edit(path, edit.after, edit.before or "")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from loopguard_console.errors import Refused
+from loopguard_console.files import why
 from loopguard_console.install import INSTALLERS, installer
 from loopguard_console.install.base import Place
 from loopguard_console.install.hooks_json import HooksJson
@@ -261,7 +262,7 @@ def _kept(name: str, content: str, **beside: str) -> Path:
         for file, text in texts.items():
             _write(folder / file, text)
     except OSError as error:
-        raise Refused(f"{folder}: cannot be written: {error.strerror}") from None
+        raise Refused(f"{folder}: cannot be written: {why(error)}") from None
     return folder / name
 
 

@@ -103,9 +103,9 @@ def _findings(place: str, named_store: str) -> Iterator[Finding]:
             yield from tiers(config, store)
             yield from wake(store)
     except (StoreError, OSError) as error:
-        yield Finding(
-            "policy", WRONG, f"no temporary store could be used: {error}", "make room on the disk"
-        )
+        why, _, how = str(error).partition("; ")
+        what = f"no temporary store could be used: {why}"
+        yield Finding("policy", WRONG, what, how or "make room on the disk")
     yield from store_area.examine(place)
     yield from disk.examine(place)
     yield from machines.examine(place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
-from loopguard_console.files import rewrite
+from loopguard_console.files import rewrite, why
 
 
 @dataclass(frozen=True)
@@ -66,4 +66,4 @@ def carry_out(change: Change) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         rewrite(path, change.after)
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}") from None
+        raise Failure(f"{path} cannot be written: {why(error)}") from None

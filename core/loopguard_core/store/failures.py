@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 
 from loopguard_core.store.contract import Replaced
+from loopguard_core.store.paths import logs
 
 _WORDS = {
     sqlite3.SQLITE_BUSY: (
@@ -37,12 +39,36 @@ _WORDS = {
     sqlite3.SQLITE_IOERR: ("cannot be read or written by the system", "look at the disk"),
 }
 
+#: Bytes that a file may still grow where a limit on its size need not be what kept it from that.
+_ROOM = 2_000_000
 
-def describe(path: str, error: sqlite3.Error) -> str:
+
+def describe(path: str, error: sqlite3.Error, name: str = "the event store") -> str:
     """One line about *error* at the store *path*; the last part, after ``; ``, is what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     what, advice = _WORDS.get(code, (f"failed: {error}", "loopguard-console doctor looks closer"))
-    return f"the event store {path} {what}; {advice}"
+    if code == sqlite3.SQLITE_IOERR and (most := _limit(path)):
+        what = f"cannot grow: no file of this process may be larger than {most:,} bytes (ulimit -f)"
+        advice = "raise that limit where this process is started, or loopguard-console prune"
+    return f"{name} {path} {what}; {advice}"
+
+
+def _limit(path: str) -> int:
+    """The most bytes that a file of this process may have, where one of the store's is near to it; else 0."""
+    try:
+        import resource  # not on every system
+    except ImportError:
+        return 0
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if most == resource.RLIM_INFINITY:
+        return 0
+    largest = 0
+    for name in (path, *logs(path)):
+        try:
+            largest = max(largest, os.stat(name).st_size)
+        except OSError:
+            pass  # there is none
+    return most if largest + _ROOM > most else 0
 
 
 def replaced(path: str, harm: str, kept: bool) -> Replaced:

@@ -13,6 +13,7 @@ import time
 from loopguard_core import files
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError
+from loopguard_core.store.failures import describe
 from loopguard_core.store.search import BATCH, CLOSE, OPEN, Hit, Index, text_of
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ class FileIndex(Index):
         return self._open()
 
     def _failure(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(f"the search index {self._path} failed: {error}; delete it")
+        return StoreError(describe(self._path, error, "the search index"))
 
     def _open(self) -> sqlite3.Connection:
         try:
