@@ -18,12 +18,13 @@ import hashlib  # noqa: F401 - an agent lives long, and OpenSSL's digests are th
 import os
 from atexit import register, unregister
 from collections import deque
-from functools import partial, wraps
+from functools import wraps
 
 from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
 from loopguard_core.foreign import text_of, told, why
+from loopguard_core.functions import Inputs, is_awaited, name_of
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
@@ -31,16 +32,34 @@ from loopguard_core.store.rows import narrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Coroutine, Mapping
+    from typing import Any, Never, ParamSpec, Protocol, Self, TypeVar, overload
 
     from loopguard_core.store.contract import Store
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+    class Guarding(Protocol):
+        """What takes a function and gives it back guarded: a refused call gives a string."""
+
+        @overload  # where nothing is known of the result
+        def __call__(self, function: Callable[..., Never], /) -> Any: ...
+        @overload
+        def __call__(
+            self, function: Callable[P, Coroutine[Any, Any, R]], /
+        ) -> Callable[P, Coroutine[Any, Any, R | str]]: ...
+        @overload
+        def __call__(self, function: Callable[P, R], /) -> Callable[P, R | str]: ...
+else:
+
+    def overload(function):
+        return function
+
 
 __all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
 
 _WINDOW = 20
-#: the flag of a coroutine function's code (``inspect.CO_COROUTINE``)
-_COROUTINE = 0x80
 #: what names the session in the environment: what was there before, then each open guard's, the latest last
 _names: list[str] = []
 
@@ -96,7 +115,7 @@ class LoopGuard:
 
     # -- sessions and turns ----------------------------------------------------------------------
 
-    def __enter__(self) -> LoopGuard:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -181,6 +200,14 @@ class LoopGuard:
         self._window.append(decision.ruling.verdict.signature)
         return decision
 
+    @overload
+    def after_call(
+        self, decision: Decision, *, outcome: str = "ok", duration: float | None = None
+    ) -> str | None: ...
+    @overload
+    def after_call(
+        self, decision: Decision, result: R, *, outcome: str = "ok", duration: float | None = None
+    ) -> R | str: ...
     def after_call(
         self,
         decision: Decision,
@@ -216,10 +243,50 @@ class LoopGuard:
 
     # -- the decorator ---------------------------------------------------------------------------
 
+    @overload
+    def __call__(self, function: Callable[..., Never]) -> Any: ...
+    @overload
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, R | str]]: ...
+    @overload
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R | str]: ...
     def __call__(self, function: Callable[..., Any]) -> Any:
         """``@guard``: the same as ``@guard.tool``."""
         return self.tool(function)
 
+    @overload
+    def tool(
+        self,
+        function: Callable[..., Never],
+        *,
+        name: str = "",
+        annotations: Mapping[str, Any] | None = None,
+    ) -> Any: ...
+    @overload
+    def tool(
+        self,
+        function: Callable[P, Coroutine[Any, Any, R]],
+        *,
+        name: str = "",
+        annotations: Mapping[str, Any] | None = None,
+    ) -> Callable[P, Coroutine[Any, Any, R | str]]: ...
+    @overload
+    def tool(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str = "",
+        annotations: Mapping[str, Any] | None = None,
+    ) -> Callable[P, R | str]: ...
+    @overload
+    def tool(
+        self,
+        function: None = None,
+        *,
+        name: str = "",
+        annotations: Mapping[str, Any] | None = None,
+    ) -> Guarding: ...
     def tool(
         self,
         function: Callable[..., Any] | None = None,
@@ -233,8 +300,8 @@ class LoopGuard:
         """
         if function is None:
             return lambda f: self.tool(f, name=name, annotations=annotations)
-        called = name or _name_of(function)
-        inputs = _Inputs(function)
+        called = name or name_of(function)
+        inputs = Inputs(function)
 
         def run(*args: Any, **kwargs: Any) -> Any:
             given = inputs.named(args, kwargs)
@@ -262,7 +329,7 @@ class LoopGuard:
                 self._failed(decision, error)
                 raise
 
-        awaited = _awaited(function) or _awaited(type(function).__call__)
+        awaited = is_awaited(function) or is_awaited(type(function).__call__)
         return wraps(function)(run_async if awaited else run)
 
     def _failed(self, decision: Decision, error: BaseException) -> None:
@@ -272,66 +339,6 @@ class LoopGuard:
         if advice:
             self._advised(decision, error, advice)
             BaseException.add_note(error, advice)
-
-
-def _name_of(function: Any) -> str:
-    if not hasattr(function, "__name__"):
-        function = _unwrapped(function)
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _unwrapped(function: Any) -> Any:
-    while isinstance(function, partial):
-        function = function.func
-    return function
-
-
-def _awaited(function: Any) -> bool:
-    """True for what is defined by ``async def``."""
-    try:
-        from inspect import iscoroutinefunction
-    except (OSError, ImportError):  # no file descriptor left to load it
-        code = getattr(_unwrapped(function), "__code__", None)
-        return bool(getattr(code, "co_flags", 0) & _COROUTINE)
-    return iscoroutinefunction(function)
-
-
-class _Inputs:
-    """How a function's arguments are called, so that the same call looks the same however it is spelled."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        code = getattr(function, "__code__", None)
-        names: tuple[str, ...] = ()
-        self._defaults: dict[str, Any] = {}
-        if code is not None:
-            names = code.co_varnames[: code.co_argcount]
-            if getattr(function, "__self__", None) is not None:
-                names = names[1:]  # a method taken from its object: that is not given with the call
-            values = getattr(function, "__defaults__", None) or ()
-            self._defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
-            self._defaults |= getattr(function, "__kwdefaults__", None) or {}
-        self._own = 1 if names[:1] in (("self",), ("cls",)) else 0
-        self._names = names[self._own :]
-        left_out = code.co_argcount - len(self._names) if code else 0
-        self._positional = max(0, (code.co_posonlyargcount if code else 0) - left_out)
-
-    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The arguments by name, defaults filled in; positional ones without a name under ``*``."""
-        rest = args[self._own :]
-        given = dict(zip(self._names, rest, strict=False))
-        found = {**self._defaults, **given, **kwargs}
-        if len(rest) > len(self._names):
-            found["*"] = list(rest[len(self._names) :])
-        return found
-
-    def changed(self, args: tuple[Any, ...], new: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments to call with after a human changed them."""
-        named = dict(new) if isinstance(new, dict) else {}
-        more = named.pop("*", None)
-        first = list(args[: self._own])
-        named_first = self._names if more else self._names[: self._positional]
-        first += [named.pop(n) for n in named_first if n in named]
-        return (*first, *(more or ())), named
 
 
 def _configure(cwd: str, settings: Mapping[str, Any], say: Callable[[str], None]) -> Config:

@@ -31,6 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agents import Tool
+
     from loopguard_core.config import Config
     from loopguard_core.decision import Decision
     from loopguard_core.store.contract import Store
@@ -55,7 +57,7 @@ class LoopGuard:
         self._calls: OrderedDict[str, str] = OrderedDict()
         self._decisions: dict[str, Decision] = {}
 
-    def tools(self, tools: Iterable[Any]) -> list[Any]:
+    def tools(self, tools: Iterable[Tool]) -> list[Tool]:
         """*tools* with the guard around each; what is not a function tool stays as it is."""
         return [self.tool(tool) if isinstance(tool, FunctionTool) else tool for tool in tools]
 
