@@ -15,8 +15,8 @@ from loopguard_core.config import (
     PasswordTold,
     load_config,
 )
-from loopguard_core.inside import inside_agent
-from loopguard_core.store.contract import Absent, Session, Store
+from loopguard_core.inside import inside_agent, process_of
+from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import ENVIRONMENT, default_store, misnamed
 from loopguard_core.store.paths import place_of as place_named
@@ -90,13 +90,15 @@ def deciding(options: Options) -> Iterator[Store]:
     Raises ``Refused`` where there is none, ``Failure`` inside a guarded agent: a model with a shell must
     not let itself go. Raises ``StoreError``.
     """
-    _not_from_inside(inside_agent(None))
     try:
         store = open_store(place_of(options), create=False, redaction=settings().redaction)
-    except Absent:
-        raise _nothing_there(options) from None
+    except StoreError as error:
+        _not_from_inside(None)
+        if isinstance(error, Absent):
+            raise _nothing_there(options) from None
+        raise
     try:
-        _not_from_inside(inside_agent(store))
+        _not_from_inside(store)
         yield store
     finally:
         store.close()
@@ -121,18 +123,26 @@ def settings_of(store: Store, session: str) -> Config:
 
 def refuse_inside(options: Options) -> None:
     """Raises ``Failure`` where this process runs inside a guarded agent."""
-    _not_from_inside(inside_agent(None))
-    store = _to_read(place_of(options))
-    if store is not None:
-        with contextlib.closing(store):
-            _not_from_inside(inside_agent(store))
+    try:
+        store = _to_read(place_of(options))
+    except StoreError:
+        _not_from_inside(None)
+        raise
+    if store is None:
+        _not_from_inside(None)
+        return
+    with contextlib.closing(store):
+        _not_from_inside(store)
 
 
-def _not_from_inside(session: str) -> None:
+def _not_from_inside(store: Store | None) -> None:
+    session = inside_agent(store)
     if session:
+        above = process_of(store, session) if store is not None else ""
         raise Failure(
             f"this command decides for a person and does not run inside the guarded agent "
-            f"{safe(session, 60)}; run it in a terminal of your own"
+            f"{safe(session, 60)}{f' (below its {safe(above, 40)})' if above else ''}; "
+            "run it in a terminal that the agent did not open"
         )
 
 

@@ -26,7 +26,7 @@ from loopguard_core.hook_options import UsageError, adapter, parse, seconds
 from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
-from loopguard_core.processes import caller
+from loopguard_core.processes import alive, ancestors, caller
 from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
 
@@ -216,7 +216,7 @@ class Hook:
             name=heard.name,
             cwd=heard.cwd,
             parent=heard.parent,
-            pid=self.adapter.pid(self.environ) or caller,
+            pid=lambda: self._agent(heard.session, store),
             resumed=heard.resumed,
             attach=not heard.resumed,
             served=pinning.SERVED,
@@ -224,6 +224,17 @@ class Hook:
             doors=doors,
             say=self.say,
         )
+
+    def _agent(self, session: str, store: Store | None) -> int:
+        """The agent's process; 0 where there is none: a person tries the hook by hand.
+
+        What the log names already stays, while it runs and this process is below it: an agent that starts its
+        own hook cannot make itself another's process.
+        """
+        known = store.session(session) if store is not None else None
+        if known is not None and known.pid in ancestors() and alive(known.pid, known.pid_started):
+            return known.pid
+        return self.adapter.pid(self.environ) or caller()
 
     def _before(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
         left = self.limit - self.margin - (time.monotonic() - self.began)

@@ -42,6 +42,14 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
     return ""
 
 
+def process_of(store: Store, session: str) -> str:
+    """The process of *session* above this one, for people: its number and name; empty where none is."""
+    known = store.session(session)
+    if known is None or known.pid not in ancestors():
+        return ""
+    return f"process {known.pid} {name_of(known.pid)}".rstrip()
+
+
 def _is_it(session: Session, *, shared: bool) -> bool:
     """True where the process of *session* is the one above this that has its number.
 

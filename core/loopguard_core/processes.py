@@ -13,7 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PROC = "/proc"
-_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "timeout", "nice"))
+_SHELLS = frozenset(
+    (
+        "sh",
+        "bash",
+        "dash",
+        "ash",
+        "zsh",
+        "ksh",
+        "mksh",
+        "csh",
+        "tcsh",
+        "fish",
+        "nu",
+        "elvish",
+        "pwsh",
+    )
+)
+#: What a command may be started through, beside a shell. ``timeout`` gives it a process group of its own.
+_BETWEEN = _SHELLS | {"env", "timeout", "nice"}
 _user = ""
 
 
@@ -95,11 +113,53 @@ def ancestors(pid: int | None = None) -> Iterator[int]:
 
 
 def caller() -> int:
-    """The process that has this one run: the nearest one above it that is not a shell between the two."""
+    """The process that has this one run: the nearest one above it that is not a shell between the two.
+
+    0 where a person does, by hand: then their own shell stands between, and what is above that (a terminal,
+    a multiplexer, a login) runs no agent.
+    """
+    below = os.getpid()
     for pid in ancestors(os.getppid()):
-        if pid > 1 and name_of(pid).lstrip("-") not in _SHELLS:
+        name = name_of(pid).lstrip("-")
+        if name in _SHELLS and _is_a_persons(pid, below):
+            return 0
+        if pid > 1 and name not in _BETWEEN:
             return pid
+        below = pid
     return os.getppid()
+
+
+def _is_a_persons(shell: int, below: int) -> bool:
+    """True where somebody types into *shell*, of whose children *below* is one.
+
+    It leads its terminal's session, or gives each command a process group (job control). A shell that an agent
+    starts for one command does neither; one that is given its command (``-c``) is not typed into.
+    """
+    group, session, terminal = _places(shell)
+    if group != str(shell) or not terminal or _is_given_a_command(shell):
+        return False
+    apart = _places(below)[0] != group and name_of(below) != "timeout"
+    return apart or session == str(shell)
+
+
+def _places(pid: int) -> tuple[str, str, str]:
+    """The process group of *pid*, its session, and its terminal; empty what it has not or cannot be told."""
+    fields = _stat(pid)
+    if fields:
+        return fields[2], fields[3], fields[4] if fields[4] != "0" else ""
+    if _has_proc():
+        return "", "", ""
+    terminal = _ps(pid, "tty").strip("?-")
+    return _ps(pid, "pgid"), str(pid) if "s" in _ps(pid, "stat") else "", terminal
+
+
+def _is_given_a_command(pid: int) -> bool:
+    try:
+        with open(f"{_PROC}/{pid}/cmdline", "rb") as file:
+            given = file.read().decode("utf-8", "replace").split("\0")
+    except OSError:
+        given = [] if _has_proc() else _ps(pid, "args").split()
+    return any(a.startswith("-") and not a.startswith("--") and "c" in a for a in given[1:])
 
 
 def _has_proc() -> bool:
