@@ -43,24 +43,30 @@ def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
     """Requests to show: those that wait, and those that expired and may still be approved.
 
-    Requests of dead processes are swept first, where this user may.
+    Requests of dead processes are swept first, where this user may; they are not shown in any case: an
+    inbox shows what an agent waits for, or may ask about again.
     """
     at = time.time() if now is None else now
     try:
         sweep(store)
     except Denied:
         pass  # left to who may
-    shown, granted = [], {}
+    shown, settled = still_waiting(store), {}
     for asked in store.requests(limit=_LATEST):
-        # not the orphaned: their agent is dead, and an inbox shows what somebody waits for
         if asked.resolution == "expired" and at < late_until(asked, at):
-            if asked.session not in granted:
-                granted[asked.session] = _approved_late(store, asked.session)
-            if asked.request not in granted[asked.session]:
+            session = asked.session
+            if session not in settled:
+                there = runs(store, session)
+                settled[session] = _approved_late(store, session) if there else None
+            approved = settled[session]
+            if approved is not None and asked.request not in approved:
                 shown.append(asked)
-    return sorted(
-        [*shown, *store.requests(pending=True)], key=lambda r: (r.opened_ts or 0.0, r.seq)
-    )
+    return sorted(shown, key=lambda r: (r.opened_ts or 0.0, r.seq))
+
+
+def still_waiting(store: Store) -> list[Request]:
+    """Requests that an agent waits for now. Writes nothing."""
+    return [r for r in store.requests(pending=True) if not abandoned(store, r)]
 
 
 def late_until(asked: Request, now: float) -> float:

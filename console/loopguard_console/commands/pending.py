@@ -12,6 +12,7 @@ from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import halted_words, preview, safe, span
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_core import escape
+from loopguard_core.inbox import still_waiting
 from loopguard_core.store.contract import Request, Session, StoreError, whose
 from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
@@ -63,7 +64,7 @@ def _look(options: Options) -> list[Request]:
             return escape.waiting(store)
     except StoreError:  # it cannot be written, so nothing in it can be answered late
         with reading(options) as store:
-            return [] if store is None else store.requests(pending=True)
+            return [] if store is None else still_waiting(store)
 
 
 def _halted(options: Options, session: str) -> list[Session]:
