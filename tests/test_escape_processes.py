@@ -202,7 +202,7 @@ def test_the_reason_stands_on_stderr_for_programs_and_people(place: Path) -> Non
         agent.search(4)
         said = agent.end().splitlines()
     assert "tier=block" in said[0] and "count=3" in said[0] and "request=R1" in said[0]
-    assert said[0].endswith("loopguard-console approve R1)")
+    assert said[0].endswith(" approve R1)")
     assert "tier=halt" in said[1]
 
 

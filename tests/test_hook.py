@@ -81,8 +81,8 @@ def test_the_person_learns_the_command_and_the_model_does_not(tmp_path: Path) ->
     host = Host(tmp_path, config=GRADED)
     loop(host, 2)
     said = host.before()
-    assert "loopguard-console approve R1" in said.err
-    assert "loopguard-console approve R1" in said.answer["systemMessage"]
+    assert " approve R1)" in said.err
+    assert " approve R1)" in said.answer["systemMessage"]
     assert "approve" not in said.denied and "R1" in said.denied
 
 

@@ -178,3 +178,12 @@ def test_a_guarded_agent_cannot_import_itself_an_approval(
     assert not place.exists()
     monkeypatch.delenv("LOOPGUARD_SESSION")
     assert command(place, "import", recording).code == 0
+
+
+def test_what_was_imported_is_no_agent_that_runs(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    assert command(place, "import", DATA).code == 0
+    assert command(place, "status").out == ""
+    listed = command(place, "sessions").out.splitlines()
+    assert len(listed) == 1 and "are not shown (--all)" in listed[0]
+    assert len(command(place, "sessions", "--all").out.splitlines()) > 20

@@ -43,7 +43,7 @@ def test_unattended_a_call_is_refused_at_once_and_may_be_approved_late(tmp_path:
         assert refused.request in refused.message
         assert "human" in refused.message
         assert "loopguard-console" not in refused.message, "the model is not told the way out"
-        assert f"loopguard-console approve {refused.request}" in said[-1]
+        assert f" approve {refused.request})" in said[-1]
         done = escape.approve(store, refused.request, by="ada")
         assert done.late
         retried = call(live)

@@ -60,7 +60,7 @@ def test_a_call_is_warned_blocked_and_halted(tmp_path: Path) -> None:
     assert "the turn ends here" in fourth["content"][0]["text"]
     assert other["isError"] is True, "a halt holds for every call"
     assert sum(m.get("method") == "tools/call" for m in client.received()) == 2
-    assert "loopguard-console approve R1" in said and code == 0
+    assert " approve R1)" in said and code == 0
     assert all("loopguard-console" not in json.dumps(r) for r in (second, third, fourth, other))
     outcomes = [e.data["outcome"] for e in client.events("call_end")]
     assert outcomes == ["ok", "ok", "blocked", "blocked", "blocked"]

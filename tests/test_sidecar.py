@@ -105,7 +105,7 @@ def test_calls_are_warned_blocked_and_halted(tmp_path: Path) -> None:
         assert sidecar.start("6", "other")["run"] is True
         sidecar.send({"type": "session_end", "reason": "done"})
         code, said = sidecar.end()
-    assert code == 0 and "loopguard-console approve R1" in said
+    assert code == 0 and " approve R1)" in said
     events = sidecar.events("one")
     outcomes = [e.data["outcome"] for e in events if e.type == "call_end"]
     assert outcomes == ["ok", "ok", "blocked", "blocked", "blocked", "cancelled"]

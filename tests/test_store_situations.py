@@ -14,6 +14,7 @@ from loopguard_console.liveness import liveness
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
+from loopguard_core.store.contract import Session
 from loopguard_core.store.door import open_store
 from processes import environment
 
@@ -103,3 +104,16 @@ time.sleep(60)
         agent.send_signal(signal.SIGKILL)
     assert liveness(known, time.time(), host) == "lost"
     assert known.calls == 1
+
+
+def test_a_session_of_no_known_process_is_over_after_an_hour_of_silence() -> None:
+    known = Session("transcript")
+    assert liveness(known, 1e9, "here") == "ended", "a format without times tells nothing of now"
+    known.last_ts = 1e9
+    assert liveness(known, 1e9 + 30, "here") == "live", "a transcript that is watched grows"
+    assert liveness(known, 1e9 + 3000, "here") == "quiet"
+    assert liveness(known, 1e9 + 4000, "here") == "ended"
+    known.waiting = 1
+    assert liveness(known, 1e9 + 4000, "here") == "quiet", "an agent waits in it"
+    known.waiting, known.pid, known.host = 0, 7, "elsewhere"
+    assert liveness(known, 1e9 + 4000, "here") == "quiet", "a long call of a process over there"

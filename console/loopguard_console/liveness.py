@@ -7,18 +7,24 @@ from loopguard_core.store.contract import Session
 
 #: seconds without an event after which a living agent is called quiet
 QUIET = 60.0
+#: seconds without an event after which a session of no known process is over: a transcript that was
+#: imported or watched has no process that could be looked at, and most never say that they ended
+SILENT = 3600.0
 
 
 def liveness(session: Session, now: float, host: str) -> str:
     """``live``, ``quiet``, ``lost`` or ``ended``: from a session's last event and its process.
 
     A process on another host cannot be looked at, so there only time tells; a long call is not lost
-    while its process lives.
+    while its process lives. One that names no process, as a transcript's, is over after an hour of silence.
     """
     if session.ended:
         return "ended"
     if session.pid and session.host in ("", host) and not alive(session.pid, session.pid_started):
         return "lost"
-    if session.last_ts is None or now - session.last_ts > QUIET:
+    silent = float("inf") if session.last_ts is None else now - session.last_ts
+    if silent > SILENT and not session.pid and not session.waiting:
+        return "ended"
+    if silent > QUIET:
         return "quiet"
     return "live"

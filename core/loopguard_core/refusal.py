@@ -98,8 +98,13 @@ def modified(request: str, note: str) -> str:
     )
 
 
-def for_person(ruling: Ruling, tool: str, session: str, request: str, *, waits: bool) -> str:
-    """One line for the person: machine-readable fields, the reason, and the command that releases."""
+def for_person(
+    ruling: Ruling, tool: str, session: str, request: str, *, waits: bool, store: str = ""
+) -> str:
+    """One line for the person: machine-readable fields, the reason, and the command that releases.
+
+    *store* is where the event store is, where a console does not find it by itself.
+    """
     why = ruling.why
     does = "waits for you" if waits else "refused"
     fields = [
@@ -112,9 +117,17 @@ def for_person(ruling: Ruling, tool: str, session: str, request: str, *, waits: 
     if request:
         fields.append(f"request={request}")
     line = f"call {does}: {' '.join(fields)}: {plain(_happened(why), 300)}"
+    console = f"loopguard-console --store {_quoted(store)}" if store else "loopguard-console"
     if request:
-        return f"{line} (to let it run: loopguard-console approve {request})"
-    return f"{line} (to go on: loopguard-console resume {plain(session, 60)})"
+        return f"{line} (to let it run: {console} approve {request})"
+    return f"{line} (to go on: {console} resume {plain(session, 60)})"
+
+
+def _quoted(word: str) -> str:
+    """*word* as a shell reads it as one word; one that a terminal does not print is spelled out."""
+    if all(c.isalnum() or c in "@%+=:,./-_" for c in word):
+        return word
+    return plain("'" + word.replace("'", "'\\''") + "'", 4096)
 
 
 def plain(text: str, limit: int) -> str:

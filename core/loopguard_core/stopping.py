@@ -5,11 +5,13 @@ Loaded when the first call of a process is stopped.
 
 from __future__ import annotations
 
+import os
 import time
 
 from loopguard_core import refusal
 from loopguard_core.owing import owe, owes
 from loopguard_core.store.contract import Taken
+from loopguard_core.store.paths import ENVIRONMENT, default_store
 from loopguard_core.waiting import Waiting
 
 TYPE_CHECKING = False
@@ -67,7 +69,12 @@ class Stops:
         decision.request = ticket.request
         waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
         line = refusal.for_person(
-            ruling, decision.tool, self._journal.session, ticket.request, waits=waits
+            ruling,
+            decision.tool,
+            self._journal.session,
+            ticket.request,
+            waits=waits,
+            store=self._elsewhere(),
         )
         away = self._away()
         self._journal.say(f"{line}; nobody can be asked: {away}" if away else line)
@@ -80,6 +87,14 @@ class Stops:
         """Why nobody can be asked now; empty where they can."""
         away = self._journal.away
         return "" if away is None else str(away)
+
+    def _elsewhere(self) -> str:
+        """Where the store is, unless a console finds it where it looks by itself."""
+        away = self._journal.away
+        store = self._journal.store if away is None else away.server
+        usual = {name: text for name, text in os.environ.items() if name != ENVIRONMENT}
+        place = "" if store is None else store.place
+        return "" if place == default_store(usual) else place
 
     def _asked_latch(self, ruling: Ruling) -> bool:
         latch = self._journal.guard.latch
