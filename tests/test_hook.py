@@ -114,6 +114,35 @@ def test_a_wait_ends_before_the_host_gives_up(tmp_path: Path) -> None:
     assert host.send("PreToolUse", limit=2, **host._tool("cat nope")).denied
 
 
+@pytest.mark.parametrize(
+    ("decision", "notice"),
+    [
+        (lambda s, r: escape.deny(s, r, by="ada@desk"), "loopguard: ada@desk denied R1: the call was refused"),
+        (lambda s, r: escape.halt(s, request=r, by="ada@desk"), "loopguard: ada@desk halted the agent: the call was refused"),
+        (None, "loopguard: nobody answered R1 in time: the call was refused (to let its next try run: loopguard-console --store {} approve R1)"),
+    ],
+)  # fmt: skip
+def test_what_the_person_at_the_agent_reads_in_the_end_is_true_then(
+    tmp_path: Path, decision: Callable[[Store, str], object] | None, notice: str
+) -> None:
+    host = Host(tmp_path, config=GRADED + "unattended_wait_seconds = 50\n")
+    loop(host, 2)
+    human = None
+    if decision is not None:
+        made = decision
+        human = threading.Thread(
+            target=decide, args=(host, lambda store: made(store, pending(store).request))
+        )
+        human.start()
+    host.calls += 1
+    said = host.send("PreToolUse", limit=30 if human else 2, **host._tool("cat nope"))
+    if human is not None:
+        human.join()
+    assert said.answer["systemMessage"] == notice.format(host.store)
+    assert "waits for you" not in said.out
+    assert "call waits for you" in said.err, "while it waited it was said, too"
+
+
 def test_changed_arguments_and_a_denial_reach_the_agent(tmp_path: Path) -> None:
     host = Host(tmp_path, config=GRADED + "unattended_wait_seconds = 50\n")
     loop(host, 2)

@@ -16,7 +16,7 @@ from loopguard_core.verdict import Ruling, Tier, Verdict
 
 def named(said: str) -> list[str]:
     """The words of the command in a person's line, as a shell takes them."""
-    found = re.search(r"\(to let it run: loopguard-console (.+)\)$", said)
+    found = re.search(r"\(to let (?:it|its next try) run: loopguard-console (.+)\)$", said)
     assert found is not None, said
     return shlex.split(found[1])
 

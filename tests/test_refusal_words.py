@@ -33,6 +33,42 @@ def test_no_note_leaves_nothing_behind() -> None:
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_person_reads_what_happened_and_not_what_the_model_is_to_do(waits: bool) -> None:
     line = refusal.for_person(Ruling("ask", VERDICT), "search", "s1", "R7", waits=waits)
-    assert "5 times with the same arguments; 2 more like it were refused. (to let it run" in line
+    assert "5 times with the same arguments; 2 more like it were refused. (to let it" in line
     assert "This one was not run" not in line
     assert "Do not repeat" not in line
+
+
+def test_a_person_reads_what_is_true_when_they_read_it() -> None:
+    asked = Ruling("ask", VERDICT)
+
+    def line(*, waits: bool, runs: bool = False, request: str = "R7") -> str:
+        return refusal.for_person(asked, "search", "s1", request, waits=waits, runs=runs)
+
+    waiting = line(waits=True)
+    assert waiting.startswith("call waits for you: ") and "(to let it run: " in waiting
+    refused = line(waits=False)
+    assert refused.startswith("call refused: ") and "(to let its next try run: " in refused
+    ran = line(waits=False, runs=True)
+    assert ran.startswith("call runs, since nobody can be asked: ") and "approve" not in ran
+
+
+@pytest.mark.parametrize(
+    ("resolution", "by", "said"),
+    [
+        ("denied", "ada@desk", "ada@desk denied R7: the call was refused"),
+        ("halted", "", "a human halted the agent: the call was refused"),
+        ("cancelled", "", "R7 was cancelled: the call was refused"),
+        (
+            "expired",
+            "",
+            "nobody answered R7 in time: the call was refused (to let its next try run",
+        ),
+    ],
+)
+def test_how_a_wait_ended_is_said(resolution: str, by: str, said: str) -> None:
+    assert refusal.after_wait(resolution, "R7", by, runs=False).startswith(said)
+
+
+def test_a_call_that_runs_without_an_answer_names_no_command() -> None:
+    said = refusal.after_wait("expired", "R7", "", runs=True)
+    assert said == "nobody answered R7 in time: the call runs"

@@ -27,7 +27,7 @@ from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import alive, ancestors, caller
-from loopguard_core.refusal import plain
+from loopguard_core.refusal import WAITS, plain
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -241,7 +241,9 @@ class Hook:
         decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
         if live.failure or not decision.ids:  # it could not be judged
             return self._failed("the call could not be judged")
-        notice = "" if decision.run else " ".join(self.said)
+        # nothing waits any more by the time this is read: how it ended was said as well
+        over = [line for line in self.said if not line.startswith(WAITS)]
+        notice = "" if decision.run else " ".join(over)
         answer = host.Answer(
             decision.run,
             "" if decision.run and not decision.modified else decision.message,

@@ -16,6 +16,8 @@ _INSTEAD = (
     "Do not make this call again as it is. Use what you already have, change what the call asks for, "
     "try another way, or tell the user what you need."
 )
+#: How the line for the person begins while the call waits.
+WAITS = "call waits for you"
 _STOP = "Stop calling tools now. Tell the user what you have so far and where you are stuck."
 
 
@@ -99,14 +101,22 @@ def modified(request: str, note: str) -> str:
 
 
 def for_person(
-    ruling: Ruling, tool: str, session: str, request: str, *, waits: bool, store: str = ""
+    ruling: Ruling,
+    tool: str,
+    session: str,
+    request: str,
+    *,
+    waits: bool,
+    runs: bool = False,
+    store: str = "",
 ) -> str:
     """One line for the person: machine-readable fields, the reason, and the command that releases.
 
+    *waits*: the call waits for an answer; otherwise it is over already, and *runs* unasked or was refused.
     *store* is where the event store is, where a console does not find it by itself.
     """
     why = ruling.why
-    does = "waits for you" if waits else "refused"
+    does = WAITS if waits else "call runs, since nobody can be asked" if runs else "call refused"
     fields = [
         f"tier={ruling.tier.word}",
         f"tool={plain(tool, 60)}",
@@ -116,11 +126,33 @@ def for_person(
     ]
     if request:
         fields.append(f"request={request}")
-    line = f"call {does}: {' '.join(fields)}: {plain(_happened(why), 300)}"
-    console = f"loopguard-console --store {_quoted(store)}" if store else "loopguard-console"
+    line = f"{does}: {' '.join(fields)}: {plain(_happened(why), 300)}"
+    if runs and not waits:
+        return line
     if request:
-        return f"{line} (to let it run: {console} approve {request})"
-    return f"{line} (to go on: {console} resume {plain(session, 60)})"
+        what = "it" if waits else "its next try"
+        return f"{line} (to let {what} run: {_console(store)} approve {request})"
+    return f"{line} (to go on: {_console(store)} resume {plain(session, 60)})"
+
+
+def after_wait(resolution: str, request: str, by: str, *, runs: bool, store: str = "") -> str:
+    """One line for the person once a call waits no more that no human let run.
+
+    *runs*: it runs all the same, since nobody answered. *store* as for ``for_person``.
+    """
+    does = "the call runs" if runs else "the call was refused"
+    named = request or "the request"
+    if resolution == "expired":
+        command = f" (to let its next try run: {_console(store)} approve {request})"
+        return f"nobody answered {named} in time: {does}{command if request and not runs else ''}"
+    how = {"halted": "halted the agent", "denied": f"denied {named}"}.get(resolution)
+    if how is None:
+        return f"{named} was {resolution}: {does}"
+    return f"{plain(by, 60) or 'a human'} {how}: {does}"
+
+
+def _console(store: str) -> str:
+    return f"loopguard-console --store {_quoted(store)}" if store else "loopguard-console"
 
 
 def _quoted(word: str) -> str:

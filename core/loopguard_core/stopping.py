@@ -68,12 +68,14 @@ class Stops:
         ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
         decision.request = ticket.request
         waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
+        ticket.told = waits
         line = refusal.for_person(
             ruling,
             decision.tool,
             self._journal.session,
             ticket.request,
             waits=waits,
+            runs=self._waiting.unanswered(ruling) == "run",
             store=self._elsewhere(),
         )
         away = self._away()
@@ -123,6 +125,11 @@ class Stops:
 
     def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         resolution, ruling = answer.resolution, decision.ruling
+        runs = resolution == "expired" and self._waiting.unanswered(ruling) == "run"
+        if ticket.told and resolution not in _RUNS:
+            store = self._elsewhere()
+            line = refusal.after_wait(resolution, ticket.request, answer.by, runs=runs, store=store)
+            self._journal.say(line)
         if resolution in _RUNS:
             if resolution == "modified" and not self._modify(decision, ticket, answer):
                 return
@@ -134,7 +141,7 @@ class Stops:
             decision.run = False
             decision.message = refusal.answered(resolution, ruling, ticket.request, answer.note)
             return
-        if resolution == "expired" and self._waiting.unanswered(ruling) == "run":
+        if runs:
             return
         if resolution == "expired":
             late = bool(ticket.request)

@@ -49,7 +49,10 @@ class Answer:
 
 
 class Ticket:
-    """One call that waits. Times on the monotonic clock; ``until`` None waits as long as it takes."""
+    """One call that waits. Times on the monotonic clock; ``until`` None waits as long as it takes.
+
+    ``told``: a person was told that it waits.
+    """
 
     __slots__ = (
         "attended",
@@ -61,6 +64,7 @@ class Ticket:
         "ruling",
         "seen",
         "start",
+        "told",
         "until",
     )
 
@@ -72,6 +76,7 @@ class Ticket:
         self.until = until
         self.attended = attended
         self.request = ""
+        self.told = False
         self.seen: Event | None = None
         self.blind_since = 0.0
         self.looked_at = 0.0
