@@ -173,7 +173,7 @@ def test_where_psycopg_is_missing_the_line_says_what_to_install() -> None:
     )
     assert done.stdout == (
         "StoreError a store on PostgreSQL needs psycopg, which is not installed here; "
-        "pip install 'loopguard-console[postgres]'\n"
+        "pip install 'psycopg[binary]'\n"
     )
 
 

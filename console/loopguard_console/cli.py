@@ -90,7 +90,11 @@ class Commands(click.Group):
         raise click.UsageError(f"no command is called {name}: {hint}", ctx)
 
 
-@click.group(cls=Commands, invoke_without_command=True)
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="loopguard-console")
 @click.option(
     "--store",

@@ -12,18 +12,21 @@ from loopguard_core.config import ENVIRONMENT, Config, ConfigError, load_config
 from loopguard_core.policies import registry
 
 
-def choose(name: str = "", options: str | None = None, file: str | None = None) -> Config:
+def choose(
+    name: str = "", options: str | None = None, file: str | None = None, *, option: str = "--policy"
+) -> Config:
     """The settings with ``--policy``, ``--options`` and ``--config``. Raises ``Refused``.
 
     Without *file* those hold that hold in this folder. Several names separated by commas are one policy:
-    the strongest of their verdicts wins, and the options hold one table for each.
+    the strongest of their verdicts wins, and the options hold one table for each. *option* is what took
+    the name.
     """
     try:
         base = _settings(file)
         if not name and options is None:
             base.make_policy()
             return base
-        config = Config(*_changed(base, name, options_of(options)))
+        config = Config(*_changed(base, name, options_of(options), option))
         config.make_policy()
     except ConfigError as error:
         raise Refused(str(error)) from None
@@ -38,7 +41,9 @@ def _settings(file: str | None) -> Config:
     return load_config(environ={**os.environ, ENVIRONMENT: file})
 
 
-def _changed(base: Config, name: str, options: dict[str, Any] | None) -> tuple[dict[str, Any], str]:
+def _changed(
+    base: Config, name: str, options: dict[str, Any] | None, option: str
+) -> tuple[dict[str, Any], str]:
     names = [part.strip() for part in name.split(",")] if name else []
     policy = (names[0] if len(names) == 1 else names) or base.policy
     if policy == "default":
@@ -46,7 +51,7 @@ def _changed(base: Config, name: str, options: dict[str, Any] | None) -> tuple[d
     raw = {**base.raw, "policy": policy}
     if options is None:
         known = set(names) <= set(registry.names())
-        return raw, base.place if known else "--policy"
+        return raw, base.place if known else option
     given = {policy: options} if isinstance(policy, str) else options
     raw["policies"] = {**base.options, **given}
     return raw, "--options"

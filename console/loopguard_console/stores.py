@@ -161,4 +161,11 @@ def find_session(store: Store | None, named: str) -> Session:
             raise Refused(
                 f"{safe(named, 60)} can mean {len(found)} sessions: {some}; write more of it"
             )
-    raise Refused(f"no session is called {safe(named, 60)}; the command sessions lists them")
+    import difflib  # only for a slip of the fingers
+
+    names = [name for s in sessions for name in (s.name, s.session) if name]
+    near = difflib.get_close_matches(named, names, 1)
+    hint = f"did you mean {safe(near[0], 60)}? " if near else ""
+    raise Refused(
+        f"no session is called {safe(named, 60)}; {hint}`loopguard-console sessions --all` lists them"
+    )

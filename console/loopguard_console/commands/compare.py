@@ -9,6 +9,7 @@ import click
 from loopguard_console.errors import Refused
 from loopguard_console.inputs import open_inputs, read_events
 from loopguard_console.output import emit, json_option, remark, say, table
+from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import cut_head
@@ -57,10 +58,14 @@ _LABEL_HEADS = (
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--policies", "names", default="", help="Policies to ask, separated by commas (default: all)."
+    "--policies",
+    "names",
+    metavar="NAMES",
+    default="",
+    help=f"Policies to ask, separated by commas, of {POLICIES} (default: all).",
 )
 @click.option("--config", metavar="FILE", help="Take options and tools from this loopguard.toml.")
-@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@format_option
 @json_option
 def compare(
     files: tuple[str, ...], names: str, config: str | None, format_name: str, as_json: bool
@@ -75,7 +80,7 @@ def compare(
     wanted = [name.strip() for name in names.split(",")] if names else registry.names()
     if "" in wanted:
         raise Refused("--policies: a name is missing between the commas")
-    chosen = {name: choose(name, None, config) for name in wanted}
+    chosen = {name: choose(name, None, config, option="--policies") for name in wanted}
     tell = once(remark)
     policies = {name: one.make_policy(tell) for name, one in chosen.items()}
     traits = chosen[wanted[0]].trait_table()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 
 import click
@@ -10,6 +11,7 @@ import click
 from loopguard_console.commands.decide import tell
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import json_option, remark
+from loopguard_console.parameters import Amount, Whole
 from loopguard_console.render import safe
 from loopguard_console.stores import Options, deciding, find_session, settings_of
 from loopguard_core import escape
@@ -25,7 +27,10 @@ _scope = click.option(
     help="This very call (signature), any call of its tool, or every call of the session.",
 )
 _key = click.option(
-    "--key", default="", help="The tool's name or the signature, where a session is named."
+    "--key",
+    metavar="NAME|SIGNATURE",
+    default="",
+    help="The tool's name or the signature, where a session is named.",
 )
 _note = click.option("--note", default="", help="A word for the log.")
 _alone = click.option("--alone", is_flag=True, help="Without the session's subagents.")
@@ -35,8 +40,8 @@ _alone = click.option("--alone", is_flag=True, help="Without the session's subag
 @_target
 @_scope
 @_key
-@click.option("--calls", type=click.IntRange(min=1), help="For the next N calls.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="For so long.")
+@click.option("--calls", metavar="N", type=Whole(min=1), help="For the next N calls.")
+@click.option("--minutes", metavar="M", type=Amount(min=0, min_open=True), help="For so long.")
 @click.option(
     "--until",
     type=click.Choice(("turn", "result")),
@@ -172,7 +177,14 @@ def _find(store: Store, target: str) -> tuple[str, str]:
     asked = store.request(target) or store.request(target.upper())
     if asked is not None:
         return asked.request, ""
-    return "", find_session(store, target).session
+    try:
+        return "", find_session(store, target).session
+    except Refused:
+        if not re.fullmatch(r"[Rr]?\d+", target):
+            raise
+        raise Failure(
+            f"there is no request {target}; `loopguard-console pending` lists them"
+        ) from None
 
 
 def _scoped(scope: str | None, key: str, request: str, *, default: str) -> str:

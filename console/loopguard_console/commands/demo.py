@@ -9,6 +9,7 @@ import click
 from loopguard_console.demo.stage import Stage
 from loopguard_console.demo.stories import STORIES
 from loopguard_console.output import emit, json_option, say
+from loopguard_console.parameters import Amount
 from loopguard_console.stores import Options
 from loopguard_core.store.contract import Session
 from loopguard_core.store.door import open_store
@@ -20,14 +21,16 @@ from loopguard_core.verdict import Tier
 @click.option("--headless", is_flag=True, help="Without the console: print what happens.")
 @click.option(
     "--pace",
-    type=click.FloatRange(min=0),
+    metavar="FACTOR",
+    type=Amount(min=0),
     default=1.0,
     show_default=True,
     help="Factor on the agent's pauses; 0 has none.",
 )
 @click.option(
     "--wait",
-    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    type=Amount(min=0),
     default=0.0,
     help="Headless: seconds for which a stopped call waits for a decision.",
 )
@@ -60,7 +63,7 @@ def demo(
         return
     say(
         f"The demo's agent made {told['calls']} calls; the strongest verdict was {told['worst']}. "
-        "To connect an agent of your own: loopguard-console install --help"
+        "To connect your agent: loopguard-console install --help"
     )
 
 

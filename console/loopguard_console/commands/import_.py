@@ -10,6 +10,7 @@ from loopguard_console.errors import Refused
 from loopguard_console.inputs import open_inputs
 from loopguard_console.offering import listed
 from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.parameters import format_option
 from loopguard_console.progress import measured
 from loopguard_console.render import counted
 from loopguard_console.stores import Options, place_of, refuse_inside
@@ -32,7 +33,7 @@ _LISTED = 50
 @click.option(
     "--all", "everything", is_flag=True, help="With --find: all of it, not the newest 50."
 )
-@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@format_option
 @json_option
 @click.pass_obj
 def import_(

@@ -25,7 +25,9 @@ def _scope(function: click.decorators.FC) -> click.decorators.FC:
 
 def _find(agent: str, scopes: tuple[str, ...], store: str | None) -> tuple[Installer, Place]:
     if agent not in INSTALLERS:
-        raise Refused(f"no agent is called {safe(agent)}: {', '.join(INSTALLERS)}")
+        near = [name for name in INSTALLERS if agent and name.startswith(agent)]
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(INSTALLERS)}"
+        raise Refused(f"no agent is called {safe(agent, 40)}: {hint}")
     if len(set(scopes)) > 1:
         raise Refused("only one of --user, --project and --local")
     return installer(agent), Place.here(scopes[0] if scopes else "user", store or "")
@@ -51,7 +53,11 @@ def _carried_out(changes: list[Change], dry_run: bool, nothing: str) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show what would change and change nothing.")
 @click.pass_obj
 def install(obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry_run: bool) -> None:
-    """Connect AGENT: write our hook into its own configuration, keeping everything else in it."""
+    """Connect AGENT: write our hook into its own configuration, keeping everything else in it.
+
+    AGENT is claude-code, codex, gemini, copilot, opencode or hermes. An agent that you write yourself needs
+    no installing: it imports the shim, or a framework's adapter (docs/agents.md).
+    """
     found, place = _find(agent, scopes, obj.get("store"))
     changes = found.install(place)
     if _carried_out(changes, dry_run, f"{agent} is connected already."):
@@ -68,7 +74,11 @@ def install(obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry
 def uninstall(
     obj: dict[str, str | None], agent: str, scopes: tuple[str, ...], dry_run: bool
 ) -> None:
-    """Let AGENT go: take our hook out of its configuration and leave the rest as it was."""
+    """Let AGENT go: take our hook out of its configuration and leave the rest as it was.
+
+    AGENT is claude-code, codex, gemini, copilot, opencode or hermes. Say --project or --local where you did
+    so when you installed it.
+    """
     found, place = _find(agent, scopes, obj.get("store"))
     changes = found.uninstall(place)
     if _carried_out(changes, dry_run, f"{agent} is not connected there."):

@@ -6,6 +6,7 @@ import click
 
 from loopguard_console.inputs import open_input, read_events, say_report
 from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import preview, safe
@@ -20,13 +21,17 @@ STOPPED = 3
 @click.command()
 @click.argument("file", metavar="FILE|-")
 @click.option(
-    "--policy", "name", default="", help="The policy to ask (default: the configured one)."
+    "--policy",
+    "name",
+    metavar="NAME",
+    default="",
+    help=f"The policy to ask: {POLICIES} (default: the configured one).",
 )
 @click.option(
     "--options", "options", metavar="JSON", help="Options of the policy, as a JSON object."
 )
 @click.option("--config", metavar="FILE", help="Take policy, options and tools from FILE.")
-@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@format_option
 @json_option
 def judge(
     file: str, name: str, options: str | None, config: str | None, format_name: str, as_json: bool

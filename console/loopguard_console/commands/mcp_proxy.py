@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from loopguard_console.errors import Failure
+from loopguard_console.parameters import Amount
 from loopguard_console.stores import Options, place_of
 from loopguard_core.child import NotStarted
 from loopguard_core.config import load_or_default
@@ -22,7 +23,7 @@ from loopguard_core.mcp_proxy import IDLE, LIMIT, serve
 @click.option(
     "--limit",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=Amount(min=0),
     default=LIMIT,
     show_default=True,
     help="How long a stopped call waits for you at most: less than the client's own limit.",
@@ -31,7 +32,7 @@ from loopguard_core.mcp_proxy import IDLE, LIMIT, serve
     "--new-turn-after",
     "idle",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount(min=0, min_open=True),
     default=IDLE,
     show_default=True,
     help="A pause after which counters start afresh, since MCP knows no turns.",

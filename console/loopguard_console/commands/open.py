@@ -9,6 +9,7 @@ import click
 from loopguard_console.chains import call_json, recordings_of
 from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option
+from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_console.targets import is_session, target_events, unjudged
@@ -17,10 +18,16 @@ from loopguard_core.events import Event
 
 @click.command(name="open")
 @click.argument("target", metavar="[PATH|SESSION]", default="")
-@click.option("--policy", "name", default="", help="Judge every call anew with this policy.")
+@click.option(
+    "--policy",
+    "name",
+    metavar="NAME",
+    default="",
+    help=f"Judge every call anew with this policy: {POLICIES}.",
+)
 @click.option("--options", "given", metavar="JSON", help="Options of that policy, as JSON.")
 @click.option("--config", metavar="FILE", help="Take policy, options and tools from FILE.")
-@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@format_option
 @json_option
 @click.pass_obj
 def open_recording(

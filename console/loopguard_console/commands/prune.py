@@ -10,6 +10,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, say, table
+from loopguard_console.parameters import Amount
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import counted, size, span
@@ -19,10 +20,11 @@ from loopguard_core.store.prune import Going, Plan, carry_out, plan
 
 
 @click.command()
-@click.option("--days", type=click.FloatRange(min=0), help="Forget what is older.")
+@click.option("--days", metavar="N", type=Amount(min=0), help="Forget what is older.")
 @click.option(
     "--megabytes",
-    type=click.FloatRange(min=0),
+    metavar="N",
+    type=Amount(min=0),
     help="Forget the oldest until the store is smaller.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would go, and keep it.")

@@ -14,6 +14,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say, table
+from loopguard_console.parameters import Whole
 from loopguard_console.stores import Options, place_of, reading
 from loopguard_core.urls import is_url
 
@@ -24,7 +25,7 @@ Answer = tuple[list[str], list[Sequence[Any]]]
 @click.command()
 @click.argument("sql", required=False)
 @click.option(
-    "--limit", default=200, show_default=True, type=click.IntRange(1), help="Rows at most."
+    "--limit", metavar="N", default=200, show_default=True, type=Whole(1), help="Rows at most."
 )
 @json_option
 @click.pass_obj

@@ -28,8 +28,9 @@ from loopguard_core.urls import has_secret, in_full
 def run(options: Options, command: tuple[str, ...], quiet: bool) -> None:
     """Start an agent in this terminal, connected for this one run.
 
-    AGENT COMMAND is what you would type: claude, codex, gemini, copilot with their options, or a program
-    that uses the shim. Its configuration stays as it is. Open loopguard-console in another terminal.
+    AGENT COMMAND is what you would type: claude, codex, copilot or opencode with their options, or a program
+    that uses the shim. Gemini CLI and Hermes Agent need install instead. The agent's configuration stays as
+    it is. Open loopguard-console in another terminal.
     """
     named = options.get("store") or ""
     config = load_or_default("", lambda line: remark(f"loopguard: {line}"))

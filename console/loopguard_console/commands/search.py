@@ -8,6 +8,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.parameters import Whole
 from loopguard_console.render import safe
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.store.contract import Store
@@ -19,9 +20,9 @@ _SLICE = 2.0
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--session", "named", default="", help="Only in this session.")
+@click.option("--session", "named", metavar="SESSION", default="", help="Only in this session.")
 @click.option(
-    "--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many."
+    "--limit", metavar="N", default=50, show_default=True, type=Whole(1), help="At most so many."
 )
 @json_option
 @click.pass_obj

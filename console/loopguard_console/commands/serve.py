@@ -8,14 +8,21 @@ import click
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, say
+from loopguard_console.parameters import Whole
 from loopguard_console.serving.door import Door, is_loopback
 from loopguard_console.stores import Options, place_of, refuse_inside
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=8321, show_default=True, help="The port."
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on.",
+)
+@click.option(
+    "--port", metavar="N", type=Whole(1, 65535), default=8321, show_default=True, help="The port."
 )
 @click.option("--decide", is_flag=True, help="Let whoever has the link decide, not only watch.")
 @json_option
@@ -29,7 +36,9 @@ def serve(options: Options, host: str, port: int, decide: bool, as_json: bool) -
     try:
         from loopguard_console.serving.server import ConsoleServer
     except ImportError:
-        raise Refused("serve needs textual-serve: pip install 'loopguard-console[serve]'") from None
+        raise Refused(
+            "serve needs textual-serve, which is not installed here; pip install textual-serve"
+        ) from None
     if decide:
         refuse_inside(options)
     token = secrets.token_urlsafe(24) if decide or not is_loopback(host) else ""

@@ -11,6 +11,7 @@ from loopguard_console.chains import call_json, chain_lines, stored_recording
 from loopguard_console.commands.sessions import session_json
 from loopguard_console.liveness import liveness
 from loopguard_console.output import emit, json_option, say
+from loopguard_console.parameters import Whole
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Session, whose
@@ -18,7 +19,7 @@ from loopguard_core.store.contract import Session, whose
 
 @click.command()
 @click.argument("session", metavar="SESSION")
-@click.option("--last", type=click.IntRange(min=1), help="Only the last N calls.")
+@click.option("--last", metavar="N", type=Whole(min=1), help="Only the last N calls.")
 @click.option("--unfold", is_flag=True, help="Every call on a line of its own.")
 @json_option
 @click.pass_obj

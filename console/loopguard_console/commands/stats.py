@@ -9,6 +9,7 @@ import click
 
 from loopguard_console.costs import dollars, many
 from loopguard_console.output import emit, json_option, remark, table
+from loopguard_console.parameters import format_option
 from loopguard_console.progress import watched
 from loopguard_core.importers import Recording, open_recordings
 from loopguard_core.stats import SessionStats
@@ -46,7 +47,7 @@ _SPENDING: dict[str, Callable[[Any], str]] = {"tokens": many, "cost_usd": dollar
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--format", "format_name", default="", help="The transcript's format, if not found.")
+@format_option
 @json_option
 def stats(files: tuple[str, ...], format_name: str, as_json: bool) -> None:
     """Count what the calls in a recording look like, one line a session.

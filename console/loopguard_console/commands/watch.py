@@ -12,6 +12,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.parameters import Amount
 from loopguard_console.stores import Options, place_of
 from loopguard_console.transcripts import folders, transcripts
 from loopguard_console.watching import News, Watcher
@@ -30,7 +31,7 @@ _LOOK = 1.0  # seconds between looks where nothing nudges
 @click.option(
     "--since",
     metavar="MINUTES",
-    type=click.FloatRange(min=0),
+    type=Amount(min=0),
     default=60.0,
     show_default=True,
     help="Also take up transcripts that were written to in the last MINUTES.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class needs:
-    """Around an adapter's imports: names the *extra* that brings what is missing."""
+    """Around an adapter's imports: names what is missing by the *extra*, which is called as its package."""
 
     def __init__(self, extra: str) -> None:
         self.extra = extra
@@ -14,5 +14,5 @@ class needs:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ImportError):
-            what = f"{error}; pip install 'loopguard-console[{self.extra}]' brings it"
+            what = f"{error}; `pip install {self.extra}` brings it"
             raise ImportError(what, name=error.name) from None

@@ -53,7 +53,7 @@ def detect(source: Source, format: str = "") -> Importer:
             if importer.name == format:
                 return importer
         names = ", ".join(sorted(i.name for i in known))
-        raise Unreadable(f"no format is called {format!r}: {names}")
+        raise Unreadable(f"no format is called {format!r}: there are {names}")
     best, sure = known[0], 0.0
     for importer in known:
         confidence = _sniff(importer, source.head)

@@ -77,7 +77,7 @@ def _on_postgres(
             raise
         raise StoreError(
             "a store on PostgreSQL needs psycopg, which is not installed here; "
-            "pip install 'loopguard-console[postgres]'"
+            "pip install 'psycopg[binary]'"
         ) from None
     if read_only:
         return PostgresStore(place, create=False, read_only=True)
