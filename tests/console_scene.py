@@ -104,7 +104,12 @@ def fixer() -> tuple[Log, Request]:
     return log, log.ask("R6", log.start("bash", {"command": "pytest -q"}), "halt")
 
 
-def batch(*logs: Log, waiting: tuple[Request, ...] = (), now: float = NOW) -> Batch:
+def batch(
+    *logs: Log,
+    waiting: tuple[Request, ...] = (),
+    now: float = NOW,
+    lost: dict[str, int] | None = None,
+) -> Batch:
     """What the feed would bring: the whole of *logs*, and two sessions without events."""
     counts = {r.session: 0 for r in waiting}
     for request in waiting:
@@ -121,7 +126,7 @@ def batch(*logs: Log, waiting: tuple[Request, ...] = (), now: float = NOW) -> Ba
         sessions += [child, old]
         state |= {child.session: "quiet", old.session: "ended"}
     events = {log.session: tuple(log.events) for log in logs}
-    return Batch(now, tuple(sessions), state, waiting, events)
+    return Batch(now, tuple(sessions), state, waiting, events, lost=lost or {})
 
 
 def view_tiers(log: Log) -> list[int]:

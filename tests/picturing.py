@@ -60,3 +60,12 @@ def late() -> Any:
     desk = console_scene.empty_desk()
     desk.take(console_scene.batch(log))
     return ConsoleApp(desk, source="~/events.db", decider=console_scene.Nobody())
+
+
+def lossy(theme: str = "") -> Any:
+    """The console beside two sessions of which events are missing."""
+    made = app(theme)
+    (one, waits), (two, halts) = console_scene.research(), console_scene.fixer()
+    lost = {"b07d11e4": 3, "19aa34c0": 12}
+    made.desk.take(console_scene.batch(one, two, waiting=(waits, halts), lost=lost))
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from picturing import Compare, after, app, frozen, late, sized
+from picturing import Compare, after, app, frozen, late, lossy, sized
 
 __all__ = ["frozen"]
 
@@ -70,6 +70,11 @@ def test_what_if(snap_compare: Compare, size: tuple[int, int], theme: str) -> No
         await after("j")(pilot)
 
     assert snap_compare(app(theme), terminal_size=size, run_before=answered)
+
+
+@themed
+def test_sessions_that_lost_events(snap_compare: Compare, theme: str) -> None:
+    assert snap_compare(lossy(theme), terminal_size=(80, 24), run_before=after("s"))
 
 
 @sized

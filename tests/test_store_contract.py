@@ -265,6 +265,16 @@ def test_tier_changes_are_found_in_both_directions(store: Store) -> None:
     assert store.next_change("nobody", 0) == 0
 
 
+def test_gaps_are_found_in_a_part_of_a_log(store: Store) -> None:
+    store.append(start("c0"))
+    for count in (3, 0, 4):
+        store.append(Event("gap", "s", data={"count": count, "reason": "full"}))
+    store.append(Event("gap", "other", data={"count": 1, "reason": "full"}))
+    assert [e.data["count"] for e in store.gaps("s", 0, 99)] == [3, 0, 4]
+    assert [e.seq for e in store.gaps("s", 2, 3)] == [3]
+    assert store.gaps("s", 3, 3) == store.gaps("nobody", 0, 9) == []
+
+
 def test_consoles_are_attached_while_they_beat(store: Store) -> None:
     assert list(store.attached(100.0)) == []
     store.beat(100.0)

@@ -56,6 +56,7 @@ class Desk:
         self.views: dict[str, View] = {}
         self.error = ""
         self.behind: tuple[Machine, ...] = ()
+        self._lost: dict[str, int] = {}
         self.denied = False
         self.filter = ""
         self.order = WAITING if live else RECORDED
@@ -81,6 +82,7 @@ class Desk:
             return
         self.loaded = True
         self.behind = batch.behind
+        self._lost = batch.lost
         self.denied = batch.denied
         before = self._known
         if self.sessions != list(batch.sessions):
@@ -208,13 +210,19 @@ class Desk:
             return True
         state = self.state.get(session.session, "")
         halted = "halted" if session.halted else ""
-        fields = (session.session, session.name, session.agent, session.cwd, state, halted)
+        gap = "gap" if self.lost_of(session.session) else ""
+        fields = (session.session, session.name, session.agent, session.cwd, state, halted, gap)
         text = " ".join((*fields, self.named(session.session))).lower()
         return all(word in text for word in self.filter.lower().split())
 
     def worst_of(self, session: str) -> int:
         """The worst tier of a session and all below it."""
         return self._rolled_up().get(session, Rolled()).worst
+
+    def lost_of(self, session: str) -> int:
+        """How many events of a session could not be written, as far as is known."""
+        view = self.views.get(session)
+        return max(self._lost.get(session, 0), view.recording.lost if view is not None else 0)
 
     def _rolled_up(self) -> dict[str, Rolled]:
         if self._rolled is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from loopguard_console.liveness import liveness
+from loopguard_console.losing import Losing
 from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Denied, Machine, Request, Session, Store, StoreError
@@ -22,6 +23,7 @@ IDLE = 1.0  # seconds between looks while nothing does
 GLANCE = 0.1  # seconds until a session that is wanted meanwhile is read
 LISTED = 0.3  # seconds between two looks at the list of sessions
 SHARE = 20  # a list is looked at again after so many times what it took: thousands of sessions stay cheap
+LOSING = 0.02  # seconds that a look for gaps may take
 BEAT = 2.0  # seconds between beats
 ASKING = frozenset(("request_opened", "request_resolved", "grant"))  # what changes the inbox
 CHUNK = 250  # events in a batch: the screen folds them in less time than a person notices
@@ -32,6 +34,7 @@ class Batch:
     """What changed since the batch before. ``state``: session -> live, quiet, lost or ended.
 
     ``behind``: the machines where events waited for the store when they were last in touch.
+    ``lost``: session -> events of it that could not be written, where there are any.
     ``denied``: this user may look on but decide nothing. ``anew``: sessions whose log is another one than
     before, since the store was replaced or lost some: what is known of them is void.
 
@@ -48,6 +51,7 @@ class Batch:
     behind: tuple[Machine, ...] = ()
     denied: bool = False
     anew: tuple[str, ...] = ()
+    lost: dict[str, int] = field(default_factory=dict)
 
 
 def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
@@ -126,6 +130,7 @@ class Feed(threading.Thread):
         self._list = _Look(LISTED)
         self._sessions: tuple[Session, ...] = ()
         self._state: dict[str, str] = {}
+        self._losing, self._gaps = Losing(), _Look(LISTED)
         self._machines = _Look(BEAT)
         self._behind: tuple[Machine, ...] = ()
         self._inbox = _Look(TICK)
@@ -212,6 +217,9 @@ class Feed(threading.Thread):
             self._sessions = tuple(_below(found, self._only)) if self._only else found
             self._state = {s.session: liveness(s, now, self._host) for s in found}
             self._list.done()
+        if self._gaps.due():
+            self._losing.look(store, self._sessions, LOSING)
+            self._gaps.done()
         if not self._only and self._machines.due():
             self._behind = tuple(m for m in store.machines(self._sessions) if m.behind)
             self._machines.done()
@@ -233,6 +241,7 @@ class Feed(threading.Thread):
             behind=self._behind,
             denied=self._denied,
             anew=anew,
+            lost=self._losing.counts,
         )
 
     def _anew(self, store: Store) -> tuple[str, ...]:
@@ -240,6 +249,7 @@ class Feed(threading.Thread):
         if self._known == (store, store.generation):
             return ()
         self._known = store, store.generation
+        self._losing.begin()
         with self._lock:
             reached = dict(self._reached)
         gone = tuple(s for s, event in reached.items() if not _stands(store, event))

@@ -59,6 +59,10 @@ WORDS = (
     ),
     ("live, quiet", "the agent runs; nothing came from it for a minute"),
     ("lost, ended", "the agent's process is gone without a word; the session was closed"),
+    (
+        "?",
+        "in the list: events of the session could not be written; ? gap in the chain says where, and how many",
+    ),
     ("let go", "the call ran because a person allowed it; it left no mark on the counters"),
 )
 

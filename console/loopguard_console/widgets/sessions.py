@@ -80,7 +80,11 @@ class SessionList(VirtualList):
                 word = "halted"
             style = "p-error" if word in ("lost", "halted") else "p-dim"
             tail = [Segment(f" {word}" if word else "", self.style(style))]
-        tail.append(Segment(pad(size(session.calls), 5, right=True) + " ", self.style("p-dim")))
+        lost = self.desk.lost_of(session.session) if self.desk is not None else 0
+        calls = size(session.calls)
+        if lost:
+            tail.append(Segment(" ?", self.style("p-error")))
+        tail.append(Segment(f"{calls:>{4 if lost else 5}} ", self.style("p-dim")))
         worst = self.desk.worst_of(session.session) if self.desk is not None else session.worst
         tail.append(Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])))
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)

@@ -285,6 +285,14 @@ class Store:
         """
         raise NotImplementedError
 
+    def gaps(self, session: str, after: int, upto: int) -> list[Event]:
+        """The ``gap`` events of *session* numbered above *after* and up to *upto*, in order.
+
+        Engines look through that part of the log, no more, and without payloads.
+        """
+        part = self.read(session, after=after, limit=max(0, upto - after), payloads=False)
+        return [event for event in part if event.type == "gap"]
+
     def sessions(self) -> list[Session]:
         """All sessions, the most recently active first."""
         raise NotImplementedError

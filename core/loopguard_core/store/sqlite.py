@@ -295,6 +295,15 @@ class SqliteStore(Store):
         )
         return found[0][0] or 0 if found else 0
 
+    def gaps(self, session: str, after: int, upto: int) -> list[Event]:
+        found = self._link.rows(
+            f"""SELECT {sql.LEAN} FROM session AS s JOIN event AS e
+                ON e.id > (s.id << {schema.SHIFT}) + ? AND e.id <= (s.id << {schema.SHIFT}) + ?
+                WHERE s.name = ? AND e.type = 'gap' ORDER BY e.id""",
+            (after, upto, rows.column(session)),
+        )
+        return rows.unpack_all(session, found)
+
     def sessions(self) -> list[Session]:
         found = [records.session(row) for row in self._link.rows(f"{sql.SESSIONS} ORDER BY s.id")]
         found.reverse()

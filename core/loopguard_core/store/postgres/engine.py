@@ -159,6 +159,10 @@ class PostgresStore(Store):
         name = rows.narrow(session)
         return _number(self._link.rows(sql.NEXT_CHANGE[back], (name, name, seq)))
 
+    def gaps(self, session: str, after: int, upto: int) -> list[Event]:
+        name = rows.narrow(session)
+        return rows.unpack_all(session, self._link.rows(sql.GAPS, (name, name, after, upto)))
+
     def sessions(self) -> list[Session]:
         found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(l.ts, 0) DESC, f.at DESC")
         return [records.session(row) for row in found]

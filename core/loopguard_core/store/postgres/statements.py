@@ -197,6 +197,11 @@ WHERE e.session = %s AND e.{_BORN} AND e.seq > %s ORDER BY e.seq LIMIT %s::bigin
 
 READ = {True: _read(FULL), False: _read(LEAN)}
 
+# session, session, after, up to
+GAPS = f"""
+SELECT {LEAN} FROM loopguard.event AS e
+WHERE e.session = %s AND e.{_BORN} AND e.seq > %s AND e.seq <= %s AND e.type = 'gap' ORDER BY e.seq"""
+
 # session, session
 LAST = f"""
 SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} ORDER BY seq DESC LIMIT 1"""
