@@ -14,7 +14,7 @@ from faulty import Faulty
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
-from loopguard_core.store.contract import Taken
+from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Ruling, Tier
 from sessions import call, loop, pending, session, store_in
 
@@ -57,6 +57,36 @@ def test_a_store_that_is_back_gets_the_gap(tmp_path: Path, impatient: None) -> N
     assert [e.data["args"] for e in events if e.type == "call_start"] == ["a", "d"]
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
     assert sum("4 events are missing" in line for line in said) == 1
+
+
+@pytest.mark.parametrize("at", ["turn", "start", "end"])
+def test_a_store_that_may_be_read_but_not_written_is_tried_once_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, impatient: None, at: str
+) -> None:
+    real = store_in(tmp_path)
+    store = Faulty(real)
+    live = session(store)
+    ended = live.before("t", "0") if at == "end" else None
+    tried: list[Event] = []
+
+    def read_only(event: Event, *, expect: int | None = None) -> int:
+        tried.append(event)
+        if len(tried) > 20:  # else a guard that insists would do so for ever
+            return real.append(event, expect=expect)
+        raise StoreError("the event store is read-only")
+
+    monkeypatch.setattr(store, "append", read_only)
+    if at == "turn":
+        live.turn("go on")
+    elif at == "start":
+        assert live.before("t", "1").run
+    else:
+        assert ended is not None
+        live.after(ended, "same")
+    assert 1 <= len(tried) <= 3
+    monkeypatch.undo()
+    live.turn("go on")
+    assert [e.data["count"] for e in real.read("s") if e.type == "gap"] == [1]
 
 
 def test_counts_that_only_memory_has_survive_the_return_of_the_store(

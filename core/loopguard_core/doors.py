@@ -107,4 +107,4 @@ def _note(note: str, error: str) -> None:
     try:
         files.replace(note, error.encode("utf-8", "replace"))
     except OSError:
-        pass
+        pass  # it costs that process its time only

@@ -1,11 +1,10 @@
 """One session's log as its agent writes it: the guard in step with the store.
 
-A call's start is judged and appended in one optimistic step: only if nobody wrote meanwhile, else what
-they wrote (a human's word, another process's call) is folded first and the call is judged again. So the
-verdict on an event is always the one that a replay gives at that place. While the store fails, the guard
-goes on in memory; what was dropped is counted and becomes a ``gap`` once the store is back. Where the store
-is a server, there is a spool on this machine: while the server is away the journal writes there, as to any
-store, and once the events have been forwarded it goes on with the log on the server as that stands then.
+A call's start is judged and appended in one optimistic step: only if nobody wrote meanwhile, else what they wrote
+(a human's word, another process's call) is folded first and the call is judged again. So the verdict on an event is
+always the one that a replay gives at that place. While the store fails, the guard goes on in memory; what was dropped is
+counted and becomes a ``gap`` once the store is back. Where it is a server, there is a spool on this machine: the journal
+writes there meanwhile, and once that has been forwarded it goes on with the log on the server as that stands then.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ _LONGEST_PAUSE = 30.0
 class Journal:
     """The writing side of one session. Not thread-safe: its session takes turns.
 
-    *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be
-    opened before, and the spool; ``gone`` is told that something waits there. ``opening`` is what a session
-    start says of this process. ``word`` is the latest human instruction that was folded. ``over``: the session ends.
-    ``rebuilt``: the guard may not know every call that is open. ``owed``: what the log gets late (see ``owing``).
+    *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be opened before,
+    and the spool; ``gone`` hears that something waits there. ``opening``: what a session start says of this process.
+    ``word``: the latest human instruction that was folded. ``over``: the session ends. ``rebuilt``: the guard may not
+    know every call that is open. ``owed``: what the log gets late (see ``owing``).
     """
 
     def __init__(
@@ -142,8 +141,7 @@ class Journal:
 
     def resume(self) -> bool:
         """Continue a session that the store knows: rebuild the guard. False where the store fails."""
-        store = self._usable()
-        if store is None:
+        if (store := self._usable()) is None:
             return False
         try:
             self.guard, self.rebuilt = self._rebuilt(store), True
@@ -216,7 +214,9 @@ class Journal:
             except Stale:
                 self.catch_up()
             except StoreError as error:
-                self.fail(error)
+                if not self.fail(error):
+                    self._drop(event)
+                    return ruling
         if event.seq == self.guard.seq + 1:
             self.guard.apply(event)
         else:
@@ -324,13 +324,13 @@ class Journal:
                 if once and self.guard.seq > known:
                     return True  # else the store began anew
             except StoreError as error:
-                self.fail(error)
+                if not self.fail(error):
+                    break
         return False
 
     def catch_up(self) -> None:
         """Fold what others wrote to the session."""
-        store = self._usable()
-        if store is None:
+        if (store := self._usable()) is None:
             return
         try:
             events = store.read(self.session, after=self.guard.seq, payloads=False)
@@ -430,11 +430,11 @@ class Journal:
         if gap is not None and gap.seq == self.guard.seq + 1:
             self._fold(gap)
 
-    def fail(self, error: StoreError) -> None:
-        """The store failed: said once. Events go to the spool; without one it is tried again after a pause."""
+    def fail(self, error: StoreError) -> bool:
+        """The store failed: said once. True: events go to the spool. Else it is tried again after a pause."""
         doors = self._doors
         if self.away is None and doors is not None and doors.remote and self._divert(doors, error):
-            return
+            return True
         self.failure = str(error)
         self._retry_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
@@ -442,6 +442,7 @@ class Journal:
             self._said, self._failed_at = True, time.time()
             on = "" if self.checkpoint is not None else "the guard goes on in memory, "
             self.say(f"{error}; {on}events are not recorded")
+        return False
 
     def _divert(self, doors: Doors, error: StoreError) -> bool:
         """Write to the spool from here on, and first of all why. False where that fails too."""

@@ -21,7 +21,7 @@ def arguments(raw: object) -> Any:
     try:
         return parser()(raw)
     except (ValueError, RecursionError):
-        pass
+        pass  # ``json`` may take it: NaN, a lone surrogate
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):

@@ -311,7 +311,7 @@ class Link:
                     self._mend_log()
                 return
             except OSError:
-                pass
+                pass  # its folder is gone, or cannot be locked: begun anew without what the log held
         self._drop()
         remove_logs(self.path, self._logs)
         self._file = (0, 0)  # its number may be given to the next file

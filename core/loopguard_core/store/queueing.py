@@ -37,7 +37,7 @@ class Line:
             try:  # SQLite itself locks the other two files only
                 self._file = files.opened(logs(path)[0])
             except OSError:
-                pass
+                pass  # no log, or none to be opened: it looks as often as one at the head
 
     def wait(self) -> None:
         """Sleep until it is worth looking: a moment at the head, else until it is our turn or long ago."""
