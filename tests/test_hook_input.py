@@ -313,7 +313,7 @@ def test_only_what_is_nested_too_deeply_stays_text(
     value: dict[str, Any], data: st.DataObject
 ) -> None:
     name = data.draw(st.sampled_from([*value, "more"]))
-    deep = "[" * 2000 + ' "]}" ' + "]" * 2000
+    deep = "[" * LONG + ' "]}" ' + "]" * LONG
     marked = {**value, name: "HERE"}
     whole = json.dumps(marked, ensure_ascii=False).replace('"HERE"', f" {deep} ")
     assert heard([whole.encode()], end=False) == {**marked, name: deep}
