@@ -17,7 +17,9 @@ SAMPLE = Path(__file__).parents[1] / "sample_sessions" / "research-loop.jsonl"
 LEFT = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], ids=lambda s: s.name
+)
 def test_a_signal_that_ends_the_console_leaves_the_terminal_as_it_was(
     tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -11,8 +11,9 @@ from types import FrameType
 
 from loopguard_console.errors import Refused
 
-#: Signals that end a program in a terminal: somebody ends it, or closes the window.
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+#: Signals that end a program in a terminal: somebody ends it, or closes the window. The keys ``^C`` and ``^\\``
+#: send none while the console is open, so that interrupt and quit come from elsewhere, too.
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 def needs_terminal() -> None:
