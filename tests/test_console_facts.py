@@ -154,3 +154,30 @@ def test_what_the_next_call_will_meet_is_what_it_meets(policy: str, outcome: str
             for tier, at in count.thresholds.items()
             if tier >= Tier.BLOCK
         )
+
+
+@pytest.mark.parametrize(
+    ("resolution", "outcome", "name"),
+    [
+        ("", "", "refusal"),
+        ("expired", "blocked", "told"),
+        ("approved", "ok", ""),
+        ("denied", "blocked", ""),
+    ],
+)
+def test_the_card_says_whether_the_model_read_the_reason(
+    resolution: str, outcome: str, name: str
+) -> None:
+    log = console_scene.Log("s", "fixer")
+    for _ in range(2):
+        log.call("search", {"q": 1})
+    asked = log.ask("R7", log.start("search", {"q": 1}), "block")
+    if resolution:
+        log.add("request_resolved", request="R7", resolution=resolution, call=asked.call)
+        log.add("call_end", call=asked.call, outcome=outcome, result="r")
+    view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
+    lines = card(view, None, 80).plain.splitlines()
+    facts = [
+        line for line in lines if line.startswith(" ") and line[11:].startswith("search has now")
+    ]
+    assert [line[1:11].strip() for line in facts] == ([name] if name else [])

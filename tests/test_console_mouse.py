@@ -57,6 +57,23 @@ def test_a_click_selects_seeks_and_presses(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(live())
 
 
+def test_every_key_in_the_last_line_can_be_clicked() -> None:
+    async def run(name: str) -> str:
+        app = recording()
+        async with app.run_test(size=(200, 40)) as pilot:
+            await pilot.pause()
+            while name not in (bar := str(app.screen.query_one("#keys").render())):
+                await pilot.pause(0.02)
+            before = app.screen
+            await pilot.click("#keys", offset=(bar.index(name), 0))
+            await pilot.pause()
+            return type(app.screen).__name__ if app.screen is not before else ""
+
+    assert asyncio.run(run("palette")) == "Palette"
+    assert asyncio.run(run("search")) == "SearchBox"
+    assert asyncio.run(run("what if")) == "WhatIf"
+
+
 def test_a_store_that_is_emptied_while_it_is_watched_leaves_the_console_standing() -> None:
     async def run() -> None:
         app = console_scene.live()

@@ -293,7 +293,7 @@ def request_card(
         ("detector", detector),
         ("session", request.session),
         ("of", whose(request)),
-        ("told", reason),
+        ("told" if request.resolution else "refusal", reason),
     ]
     room = max(10, width - 11)
     low = height < 18

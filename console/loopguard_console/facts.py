@@ -51,9 +51,13 @@ def _meaning(view: View, row: Row, verdict: Verdict) -> str:
 
 def _let(view: View, index: int) -> bool:
     """Whether a call ran because a person let it: by an answer to its request, or by an override."""
+    return _answer(view, index) in ("approved", "modified") or view.recording.released(index)
+
+
+def _answer(view: View, index: int) -> str:
+    """How the request about a call ended; empty where there is none, or none yet."""
     asked = view.recording.asked_at.get(index)
-    answer = asked.resolved.text("resolution") if asked is not None and asked.resolved else ""
-    return answer in ("approved", "modified") or view.recording.released(index)
+    return asked.resolved.text("resolution") if asked is not None and asked.resolved else ""
 
 
 def _approved_late(view: View) -> bool:
@@ -75,7 +79,6 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
     recording = view.recording
     room = max(10, width - 11)
     next_tier = _next(view, row, verdict)
-    would = only_would(view, verdict)
     count = of_limit(verdict.count, verdict.threshold)
     tool, compared = grounds(verdict.traits)
     facts: list[tuple[str, str]] = [
@@ -91,11 +94,23 @@ def facts(view: View, row: Row, verdict: Verdict | None, width: int) -> Content:
         ("the tool", tool),
         ("compared", compared),
         ("from", verdict.source),
-        ("advice" if would else "told", verdict.reason),
+        (_heard(view, row, verdict), verdict.reason),
     ]
     lines = [Content.assemble(("IN DETAIL", "bold $text-primary"))]
-    lines += [fact(name, value, room) for name, value in facts if value]
+    lines += [fact(name, value, room) for name, value in facts if name and value]
     return Content("\n").join(lines)
+
+
+def _heard(view: View, row: Row, verdict: Verdict) -> str:
+    """Whether the model reads the reason of a verdict; empty where a person's word stood in its place."""
+    if only_would(view, verdict):
+        return "advice"
+    if verdict.tier is Tier.WARN:
+        return "told"
+    answer = _answer(view, view.cursor)
+    if answer in ("approved", "modified", "denied", "halted") or row.released:
+        return ""
+    return "refusal" if row.outcome == "running" else "told"
 
 
 def counted_afresh(view: View, row: Row) -> str:

@@ -250,7 +250,7 @@ class DecidingScreen(Punctual, Screen[None]):
             "Halt",
             self._stands(session),
             choices=(
-                Choice("What", ("this turn", "whole session")),
+                Choice("Scope", ("this turn", "whole session")),
                 Choice("Children", ("too", "not them")),
             ),
             note="why (the model reads it)",

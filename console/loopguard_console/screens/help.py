@@ -48,6 +48,7 @@ WORDS = (
     ),
     ("compared", "in what calls and answers may differ and still count as the same"),
     ("told, advice", "what the model reads because of the verdict, or would have read"),
+    ("refusal", "what it will read if nobody lets the call run"),
     (
         "request",
         "a stopped call that waits for your answer (R7); it ends by itself when its time is over",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
@@ -13,6 +14,12 @@ from loopguard_console.widgets.virtual import VirtualList
 
 if TYPE_CHECKING:
     from loopguard_core.store.contract import Request
+
+
+#: The most cells of a request's id.
+_ID = 6
+#: Cells in which a call has room for its arguments, too.
+_CALL = 16
 
 
 def left_of(request: Request, now: float) -> float | None:
@@ -29,12 +36,14 @@ class InboxList(VirtualList):
         self.desk: Desk | None = None
         self.chosen = ""
         self.marked: set[str] = set()
+        self._widest = 0
 
     def show(self, desk: Desk) -> None:
         """Show what waits now. The cursor stays on its request; nothing slides under it."""
         self.desk = desk
         here = {r.request for r in desk.waiting}
         self.marked &= here
+        self._widest = max((cell_len(safe(name, _ID)) for name in here), default=0)
         self.update()
 
     def count(self) -> int:
@@ -70,7 +79,7 @@ class InboxList(VirtualList):
         head = [
             Segment(mark, self.style("p-accent")),
             Segment(f" {tier_letter(request.tier)} ", self.style(PILLS[request.tier])),
-            Segment(" " + pad(safe(request.request, 5), 5), self.style("p-strong")),
+            Segment(f" {pad(safe(request.request, _ID), self._widest)} ", self.style("p-strong")),
         ]
         if width >= 70:
             session = desk.session(request.session)
@@ -85,6 +94,8 @@ class InboxList(VirtualList):
         room = max(0, width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail))
         what_room = room if width < 70 else min(room, max(24, room * 2 // 5))
         what = signature_label(request.tool, request.args, what_room)
+        if what_room < _CALL:
+            what = safe(request.tool, what_room) or what
         out = [*head, Segment(pad(what, what_room), self.style("p-text"))]
         if room > what_room:
             why = safe(str(request.verdict.get("reason", "")), room - what_room - 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import events
 from textual.content import Content
 from textual.style import Style
 
@@ -11,6 +12,7 @@ from loopguard_console.actions import BY_ID, shown_key
 from loopguard_console.widgets.pane import Pane
 
 _LAST = ("back_to_chain", "help", "quit")
+_OF_APP = frozenset(("help", "quit", "command_palette"))
 
 
 class KeyBar(Pane):
@@ -51,12 +53,14 @@ class KeyBar(Pane):
             shown.append((name, key, title))
         parts: list[Content] = []
         for name, key, title in [*shown, *tail]:
-            click = Style.from_meta(
-                {"@click": f"screen.{name}" if name not in ("quit", "help") else f"app.{name}"}
-            )
-            parts.append(
-                Content.assemble((f" {key}", "bold $text-accent"), (f" {title} ", "$dim")).stylize(
-                    click
-                )
-            )
+            words = Content.assemble((f" {key}", "bold $text-accent"), (f" {title} ", "$dim"))
+            # not Textual's "@click": it would draw all of them as links
+            parts.append(words.stylize(Style.from_meta({"action": name})))
         self.put(Content("").join(parts))
+
+    async def on_click(self, event: events.Click) -> None:
+        """What was clicked, as if its key had been pressed."""
+        name = event.style.meta.get("action")
+        if name:
+            where = "app" if name in _OF_APP else "screen"
+            await self.screen.run_action(f"{where}.{name}")

@@ -38,6 +38,8 @@ class SessionList(VirtualList):
         self.items: list[tuple[int, Session]] = []
         self._at = -1
         self._alike: dict[int, set[str]] = {}
+        self._measured: list[Session] = []
+        self._digits = 0
 
     def show(self, desk: Desk) -> None:
         """Show the sessions of *desk* as they stand now."""
@@ -46,6 +48,9 @@ class SessionList(VirtualList):
         if items is not self.items:
             self.items = items
             self._alike = {}
+        if desk.sessions is not self._measured:
+            self._measured = desk.sessions
+            self._digits = max((len(size(s.calls)) for s in desk.sessions), default=0)
         current = desk.current
         self._at = next((n for n, (_, s) in enumerate(self.items) if s.session == current), -1)
         self.update()
@@ -84,7 +89,7 @@ class SessionList(VirtualList):
         calls = size(session.calls)
         if lost:
             tail.append(Segment(" ?", self.style("p-error")))
-        tail.append(Segment(f"{calls:>{4 if lost else 5}} ", self.style("p-dim")))
+        tail.append(Segment(f" {calls:>{self._digits}} ", self.style("p-dim")))
         worst = self.desk.worst_of(session.session) if self.desk is not None else session.worst
         tail.append(Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])))
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
