@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks import LAUNCHER, Host
-from loopguard_core import kept_patterns, patterns, redact
+from loopguard_core import apart, kept_patterns, patterns, redact
 from loopguard_core.kept_patterns import KeptPatterns
 from processes import environment
 
@@ -21,7 +21,8 @@ SLOW = {"re", "json", "enum", "dataclasses", "typing", "tomllib", "datetime", "_
 LOOKED_FOR = (*redact._TOKENS.values(), *redact._NAMES.values(), redact._ENV, redact._BEARER)
 SHAPES = sorted(
     {shape.pattern for shape in LOOKED_FOR}
-    | {redact._VALUE, redact._LIST, redact._MEMBERS, redact._HEADER}
+    | {redact._VALUE, redact._LIST, redact._HEADER}
+    | {apart._MEMBERS, apart._WRAPPED, apart._HEADER, apart._PAIR, apart._MARKUP, patterns.MIXED}
 )
 
 
@@ -42,6 +43,17 @@ def test_what_was_kept_is_what_the_compiler_makes(kept: KeptPatterns, pattern: s
     found = kept.find(pattern, 0)
     assert found == made and found is not made
     assert (found.groups, found.groupindex) == (made.groups, made.groupindex)
+
+
+def test_no_secret_is_in_a_pattern_that_is_kept(
+    kept: KeptPatterns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "keeper", kept)
+    monkeypatch.setattr(patterns, "_made", {})
+    text = '{"cmd": "API_KEY=hunter2hunter", "keys": ["hunter2hunter", "x"], "token": ["hunter2hunter", "y"]}'
+    assert "hunter2" not in redact.Redactor(b"k")(text)
+    assert files(tmp_path)
+    assert not any(b"hunter2" in file.read_bytes() for file in files(tmp_path))
 
 
 def test_flags_tell_patterns_apart(kept: KeptPatterns) -> None:

@@ -199,6 +199,11 @@ def test_secrets_that_stand_side_by_side_all_go() -> None:
         {"auth": {"user": "bob", "pass": "abc1"}, "n": {"pass": 3, "bypass": "no"}},
         {"env": {"STRIPE_KEY": "abc1", "DB_PASS": "abc1"}, "x": "environment:\n  STRIPE_KEY: abc1"},
         {"headers": [{"name": "Authorization", "value": "Bearer abc1"}]},
+        {"password": {"value": "abc1"}, "x": '{"token": {"raw": "abc1"}}'},
+        {"access key": "abc1", "x": '{"API key": "abc1"}'},
+        {"argv": ["mycli", "--pass", "abc1"], "x": '["--pass", "abc1"]'},
+        {"headers": [["x-api-key", "abc1defgh"]], "x": '[["token", "abc1defgh"], ["a", "b"]]'},
+        {"env": [["DB_PASSWORD", "abc1defgh"], ["passphrase", "abc1defgh"]]},
         {"headers": [["Cookie", "sid=abc1"], ["Accept", "*"]], "x": '[["Cookie", "sid=abc1"]]'},
         {
             "lines": [
@@ -248,12 +253,33 @@ def test_fields_are_known_by_their_names_and_the_rest_stays_json(value: object) 
         "nmap -u target -p 8080",
         "basic authentication-of-users",
         "set the password to something",
+        'fetch(url, {credentials: "include"}) and credentials: same-origin',
+        '{"tokenizer": "cl100k_base"}',
+        "const token = await getToken(user)",
+        "SyntaxError: invalid token: unexpected end of input",
+        "the API key: see the docs",
+        '[["password", "varchar(255)"], ["token", "text"]]',
+        '["password", "token", "secret"]',
         "the bearer of this letter, a bearer bond",
     ],
 )
 def test_what_is_no_secret_stays_readable(text: str) -> None:
     whole = dump({"result": text})
     assert Redactor(b"k")(whole) is whole
+
+
+def test_a_secret_goes_wherever_else_it_stands_in_the_same_text() -> None:
+    clean = Redactor(b"k")
+    text = dump(
+        {"cmd": "PGPASSWORD=hunter2hunter psql", "tries": ["hunter2hunter", "(hunter2hunter)"]}
+    )
+    first, *others = json.loads(clean(text))["tries"]
+    assert "hunter2" not in clean(text)
+    assert first.startswith(MARK) and others == [f"({first})"]
+    for near in ("xhunter2hunter", "hunter2hunters"):
+        assert near in clean(dump(f"PGPASSWORD=hunter2hunter {near}")), "part of another word"
+    plain = dump({"cmd": "password=correct", "text": "that is correct"})
+    assert "that is correct" in clean(plain), "a word like any other"
 
 
 def test_equal_secrets_compare_equal_and_only_under_the_same_key() -> None:

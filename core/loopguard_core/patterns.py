@@ -13,10 +13,34 @@ if TYPE_CHECKING:
 
     from loopguard_core.kept_patterns import KeptPatterns
 
-__all__ = ["DOTALL", "IGNORECASE", "MULTILINE", "compiled", "escape", "keeper", "lazy"]
+__all__ = [
+    "DOTALL",
+    "IGNORECASE",
+    "MIXED",
+    "MULTILINE",
+    "QUOTE",
+    "TEXT",
+    "compiled",
+    "escape",
+    "keeper",
+    "lazy",
+]
 
 #: Flags, as ``re`` has them.
 IGNORECASE, MULTILINE, DOTALL = 2, 8, 16
+
+# -- pieces of patterns for what stands in JSON
+
+# A quote inside a string of JSON. One that stands bare ends the string.
+QUOTE = r"""(?:\\*'|\\(?:\\\\)*")"""
+# A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
+# the text stands behind twice as many and one more.
+TEXT = r"""(?:(?P=b)(?P=b)\\["\\]|(?!(?P=q))(?:[^"\\]|\\.))"""
+# A word that nobody would write for a reader: of eight characters and more, letters and digits.
+MIXED = (
+    r"(?=[^0-9\s\"'\\]*[0-9])(?=[^A-Za-z\s\"'\\]*[A-Za-z][^A-Za-z\s\"'\\]*[A-Za-z])"
+    r"[A-Za-z0-9+/=_.~!@#$%^&*-]{8,}+"
+)
 
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 _made: dict[tuple[str, int], re.Pattern[str]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from loopguard_core.events import dump, load
 from loopguard_core.identity import Digester
-from loopguard_core.patterns import compiled, escape
+from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled, escape
 from loopguard_core.plain_json import writer
 
 TYPE_CHECKING = False
@@ -29,8 +29,6 @@ _write = writer()
 _SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
 # Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
-# A quote inside a string of JSON. One that stands bare ends the string.
-_QUOTE = r"""(?:\\*'|\\(?:\\\\)*")"""
 # A dash is frequent: whatever follows one is tried in a single walk, which goes on right behind the dash.
 _LOGIN = r"""[ =]['"\\]*(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{0,200}:([^\s'"\\/]+)"""
 _DASHED = rf"""(?x)-(?=
@@ -41,13 +39,13 @@ _DASHED = rf"""(?x)-(?=
       ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+)
     # the command lines of curl, sshpass and openssl
   | u{_LOGIN}
-  | u[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{_QUOTE}?(?!\d{{1,5}}\b)([^\s'"\\-][^\s'"\\]+)
+  | u[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)([^\s'"\\-][^\s'"\\]+)
   | -user{_LOGIN}
   | -proxy-user{_LOGIN}
-  | p(?<=sshpass[ ]-p)[ ]?{_QUOTE}?([^\s'"\\]+)
+  | p(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]+)
   | Lines:[ ](?<=Private-Lines:[ ])\d+(?:\\+[nr])+((?:[A-Za-z0-9+/=]|\\+[nr])+)
   | pass(?:in|out)?[ =]pass:([^\s'"\\]+)
-  | -pass(?<=--pass)[ =]{_QUOTE}?(?!pass:)([^\s'"\\-][^\s'"\\]*))"""
+  | -pass(?<=--pass)(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]*))"""
 
 
 class _Shape:
@@ -139,7 +137,7 @@ _TOKENS = {
     # Docker's login
     "h": _Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
     "q": _Shape(
-        rf"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{{0,200}}\s)?-p{_QUOTE}?([^\s'\"\\]+)", "mysql"
+        rf"mysql(?:dump|admin)?\s(?:[^|;&\"\\\n]{{0,200}}\s)?-p{QUOTE}?([^\s'\"\\]+)", "mysql"
     ),
 }
 
@@ -148,17 +146,21 @@ _TOKENS = {
 _KEYED = (
     "api access private secret encryption signing auth master account shared license subscription"
 )
-_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[_-]key)" for word in _KEYED.split())
+_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[ _-]key)" for word in _KEYED.split())
 _NAMES = {
     "w": _Shape(
         r"w(?:ord(?<=password)|d(?:(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==))", "word", "wd", "jwt="
     ),
     "k": _Shape(
-        rf"k(?:en(?<=token)(?!s)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==))|(?P<header>ie)(?<=cookie))",
+        rf"k(?:en(?<=token)(?!s|i[sz]e)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==))|(?P<header>ie)(?<=cookie))",
         *("token", "key", "cookie"),
     ),
     "z": _Shape("z(?<=authoriz)(?P<header>ation)", "authorization"),
-    "c": _Shape(r"cre(?:t(?<=secret)(?!s)|dentials?)", "cre"),
+    # for browsers, ``credentials`` is also a way to fetch
+    "c": _Shape(
+        r"cre(?:t(?<=secret)(?!s)|dentials?+(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b))",
+        "cre",
+    ),
     "p": _Shape(
         r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))",
         *("passphrase", "pass=", "pass:", 'pass"', "pass\\", "pass'"),
@@ -172,30 +174,20 @@ _ENV = _Shape(
 )
 _BEARER = _Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
 
-# A piece of a text in quotes *q*. In JSON inside JSON a quote stands behind backslashes *b*; one that does not end
-# the text stands behind twice as many and one more.
-_TEXT = r"""(?:(?P=b)(?P=b)\\["\\]|(?!(?P=q))(?:[^"\\]|\\.))"""
 _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
           |field|hint|id\b|manager|reset|required))
     (?P<rest>[A-Za-z0-9_-]{{0,40}})
-    (?:(?P<key>")|{_QUOTE}(?:\](?=\s?=\s?['\\]))?)?
+    (?:(?P<key>")|{QUOTE}(?:\](?=\s?=\s?['\\]))?)?
     \s*(?::\s*[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\]))?(?:=>|:=|==?|:)\s*
     (?:[|>][+-]?(?:\\+[nr])+\s+)?
     (?: [bu$]?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
-        (?P<quoted>{_TEXT}++)(?P=q)
+        (?P<quoted>{TEXT}++)(?P=q)
       | (?P<bare>(?![${{<*%/\[])[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
-_FLAG = rf"""(?x)[\w-]{{0,40}}(?:\s{{1,8}}{_QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
+_FLAG = rf"""(?x)[\w-]{{0,40}}(?:\s{{1,8}}{QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
     (?P<word>[^\s"'\\-][^\s"'\\]*)"""
-# what stands apart from its name: a list of values, as headers have, or the two in members of an object
+# a list of values, as headers have
 _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
-    (?P=q)(?P<values>{_TEXT}++(?:(?P=q)\s*,\s*(?P=q){_TEXT}*+)*)(?P=q)\s*\]"""
-_MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
-    (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
-    (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{_TEXT}++)(?P=q)"""
-_PAIR = rf"""(?P<q>(?P<b>\\*)")\s*,\s*(?P=q)(?P<value>(?=[^"\\]*[ =]){_TEXT}++)(?P=q)\s*\]"""
-# in XML, as an element or two attributes, and in YAML, as two members
-_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|{_QUOTE}\s{{1,4}}value\s?=\s?{_QUOTE}
-      |{_QUOTE}?(?:\\+[nr])+\s{{1,40}}value:\s{{1,4}}{_QUOTE}?)(?P<value>[^\s<>"'\\]{{3,}}[^<>"'\\]*?)(?=["'<\\]|$)"""
+    (?P=q)(?P<values>{TEXT}++(?:(?P=q)\s*,\s*(?P=q){TEXT}*+)*)(?P=q)\s*\]"""
 _SETTING = ("--", "login", "set", "env", "ENV ", "ARG ", "config")
 _BEFORE_WORD = (
     r"--[\w-]{0,30}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
@@ -203,12 +195,12 @@ _BEFORE_WORD = (
     r"|config(?:ure)? (?:(?:set|--\w{1,10}) [\w./:-]{0,60}|\w{1,40}\.[\w./:-]{0,60})$"
     r"|(?:getenv|environ\.get|setdefault|\.set|setProperty)\(\\*[\"'][\w.-]{0,40}$"
 )
-_HEADER = rf"""(?xi)(?:(?P<key>")|{_QUOTE})?\s*[:=]\s*(?(key)"|{_QUOTE}?)\s*
+_HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|{QUOTE}?)\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
 # Words that stand where a value would, in code, schemas and counts.
 _NO_SECRET = (
     r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
-    r"|optional|undefined|required|secretstr|self|os|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
+    r"|optional|undefined|required|secretstr|self|os|await|new|yield|not|lambda|pass|unexpected|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
 )
 
 
@@ -314,6 +306,9 @@ class Redactor:
         return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
     def _replace(self, text: str, spans: list[Span]) -> str:
+        from loopguard_core.apart import again  # few texts have a secret
+
+        spans += again(text, spans)
         out: list[str] = []
         at = 0
         for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -389,12 +384,14 @@ def _named(text: str, low: str, names: Iterable[tuple[str, _Shape]]) -> list[Spa
     for letter, name in names:
         if letter in low and (first := name.search(low)):
             headers: list[re.Match[str]] = []
-            spans += _found(text, _apart(_all_from(first), headers), _value)
+            spans += _found(text, _no_headers(_all_from(first), headers), _value)
             spans += _found(text, headers, _header)
     return spans
 
 
-def _apart(names: Iterator[re.Match[str]], headers: list[re.Match[str]]) -> Iterator[re.Match[str]]:
+def _no_headers(
+    names: Iterator[re.Match[str]], headers: list[re.Match[str]]
+) -> Iterator[re.Match[str]]:
     """*names* of fields; those of HTTP headers, whose values go to the end of the line, go to *headers*."""
     for name in names:
         if name.lastgroup is None:
@@ -425,7 +422,7 @@ def _each(text: str, start: int, end: int) -> Iterator[Span]:
         quote = compiled(r'\\*"$').search(text, max(0, start - 40), start)
     if quote is not None:
         q = escape(quote.group())
-        piece = compiled(_TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
+        piece = compiled(TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
         comma = compiled(rf"{q}\s*,\s*{q}")
         while (here := piece.match(text, start, end)) and (
             found := comma.match(text, here.end(), end)
@@ -445,8 +442,7 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
         return found.span("word") if found is not None else None
-    found = compiled(_MEMBERS).match(text, name.end()) or compiled(_PAIR).match(text, name.end())
-    return found.span("value") if found is not None else None
+    return _apart(text, name, header=True)
 
 
 def _value(text: str, name: re.Match[str]) -> Span | None:
@@ -460,6 +456,8 @@ def _value(text: str, name: re.Match[str]) -> Span | None:
     start, end = found.span("bare")
     if _stands_alone(text, start):  # a JSON value that is no string: a number, or a word
         secret = bare[0] in "-0123456789" and name.group().startswith(("w", "pass"))
+    elif text[name.start() - 1 : name.start()] == " ":  # a name of two words stands in prose, too
+        secret = compiled(MIXED).match(bare) is not None
     else:
         secret = compiled(_NO_SECRET).match(bare) is None
     return (start, end) if secret else None
@@ -474,8 +472,13 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     if found is not None:
         secret = compiled(_NO_SECRET).match(found.group("values")) is None
         return found.span("values") if secret else None
-    found = compiled(_MEMBERS).match(text, name.end()) or compiled(_MARKUP).match(text, name.end())
-    return found.span("value") if found is not None else None
+    return _apart(text, name)
+
+
+def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
+    from loopguard_core.apart import value  # few texts name what they do not give
+
+    return value(text, name.start(), name.end(), header)
 
 
 def _takes_a_word(text: str, at: int) -> bool:
