@@ -14,10 +14,12 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
+from loopguard_core import escape
 from loopguard_core.config import ConfigError
 from loopguard_core.shim import LoopGuard, TurnHalted
 from loopguard_core.store.door import open_store
 from processes import environment
+from sessions import meanwhile, pending
 
 
 @pytest.fixture(autouse=True)
@@ -259,7 +261,7 @@ def test_a_store_that_cannot_be_used_is_said_once_and_the_guard_goes_on(
         search = guard.tool(lambda q: "page")
         got = [search("x") for _ in range(3)]
     assert got[0] == "page" and "was not run" in got[2]
-    assert len([line for line in said if "store" in line]) == (0 if content == b"" else 1)
+    assert len([line for line in said if "event store" in line]) == (0 if content == b"" else 1)
 
 
 def test_what_an_answer_used_up_is_recorded(guard: LoopGuard, place: Path) -> None:
@@ -276,3 +278,38 @@ def test_a_mock_of_a_tool_can_be_guarded(guard: LoopGuard) -> None:
     assert guard.tool(Mock(return_value=3))(1) == 3
     assert asyncio.run(guard.tool(AsyncMock(return_value=4))(q=1)) == 4
     assert guard.tool(partial(partial(pow, 2), 3))() == 8
+
+
+def test_arguments_of_a_human_that_the_tool_does_not_take_are_its_error(place: Path) -> None:
+    ran: list[object] = []
+
+    def search(query: str, limit: int = 5) -> str:
+        ran.append((query, limit))
+        return "found"
+
+    async def fetch(url: str) -> str:
+        ran.append(url)
+        return "page"
+
+    desk = open_store(str(place))
+
+    def change(args: object) -> None:
+        escape.modify(desk, pending(desk).request, args)
+
+    with LoopGuard(
+        "a", session="s", policy="graded", unattended_wait_seconds=60, say=lambda _: None
+    ) as guard:
+        tool, awaited = guard.tool(search), guard.tool(fetch)
+        for _ in range(2):
+            tool("x")
+        with meanwhile(lambda: change({"nope": 1})):
+            told = tool("x")
+        assert "unexpected keyword argument" in told or "missing a required argument" in told
+        assert "A human changed the arguments" in told
+        for _ in range(2):
+            asyncio.run(awaited("u"))
+        with meanwhile(lambda: change({})):
+            assert "missing a required argument: 'url'" in asyncio.run(awaited("u"))
+    assert ran == [("x", 5), ("x", 5), "u", "u"]
+    ends = [e.text("outcome") for e in desk.read("s") if e.type == "call_end"]
+    assert ends == ["ok", "ok", "error"] * 2

@@ -40,6 +40,7 @@ class Inputs:
     """How a function's arguments are called, so that the same call looks the same however it is spelled."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
         code = getattr(function, "__code__", None)
         names: tuple[str, ...] = ()
         self._defaults: dict[str, Any] = {}
@@ -72,3 +73,15 @@ class Inputs:
         named_first = self._names if more else self._names[: self._positional]
         first += [named.pop(n) for n in named_first if n in named]
         return (*first, *(more or ())), named
+
+    def unfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """What the model is told where the function does not take such arguments; empty where it may."""
+        try:
+            from inspect import signature
+
+            signature(self._function).bind(*args, **kwargs)
+        except TypeError as error:
+            return f"The tool does not take these arguments: {error}. It was not run."
+        except (ValueError, OSError, ImportError):  # it does not say what it takes
+            pass
+        return ""

@@ -310,6 +310,8 @@ class LoopGuard:
                 return self._refused(decision)
             if decision.modified:
                 args, kwargs = inputs.changed(args, decision.args)
+                if unfit := inputs.unfit(args, kwargs):
+                    return self.after_call(decision, unfit, outcome="error")
             try:
                 return self.after_call(decision, function(*args, **kwargs))
             except BaseException as error:
@@ -323,6 +325,8 @@ class LoopGuard:
                 return self._refused(decision)
             if decision.modified:
                 args, kwargs = inputs.changed(args, decision.args)
+                if unfit := inputs.unfit(args, kwargs):
+                    return self.after_call(decision, unfit, outcome="error")
             try:
                 return self.after_call(decision, await function(*args, **kwargs))
             except BaseException as error:
