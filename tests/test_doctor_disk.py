@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopguard_console.doctor import disk
-from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
+from loopguard_console.doctor.finding import NOTE, WRONG, Finding
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file
 
@@ -29,20 +29,6 @@ def wrong(place: Path) -> list[Finding]:
 def test_a_sound_place_has_no_fault(place: Path) -> None:
     assert wrong(place) == []
     assert disk.examine(str(place.with_name("missing.db"))) == []
-
-
-def test_a_state_directory_that_takes_no_files_is_said(tmp_path: Path) -> None:
-    folder = tmp_path / "state" / "loopguard"
-    (found,) = disk.state(folder)
-    assert found.state == OK and not folder.exists(), "nothing is made"
-    (folder / "pinned").mkdir(parents=True)
-    assert [f.state for f in disk.state(folder)] == [OK]
-    (folder / "guards").write_text("a file where a folder is expected")
-    (found,) = disk.state(folder)
-    assert found.state == WRONG and str(folder / "guards") in found.what
-    assert "XDG_STATE_HOME" in found.mend
-    assert [f.state for f in disk.state(folder / "guards" / "loopguard")] == [WRONG]
-    assert not list((folder / "pinned").iterdir())
 
 
 def test_little_room_is_said(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

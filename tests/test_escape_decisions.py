@@ -219,6 +219,30 @@ def test_a_late_no_is_noted_and_touches_nothing(store: Store) -> None:
     assert resolution(store, request) == "expired"
 
 
+def test_a_late_no_leaves_the_inbox_and_takes_a_late_yes_back(store: Store) -> None:
+    request, other = ask(store), ask(store, key="other")
+    for name in (request, other):
+        data = {"request": name, "resolution": "expired"}
+        store.append(Event("request_resolved", "s", ts=time.time(), data=data))
+    assert escape.deny(store, other).grant == ""
+    assert [r.request for r in escape.waiting(store)] == [request]
+    granted = escape.approve(store, request).grant
+    assert escape.deny(store, request, by="eve@desk").grant == granted
+    with pytest.raises(escape.DecisionError, match="an override lets more calls through"):
+        escape.approve(store, request)
+    assert escape.approve(store, other).grant, "the latest word counts"
+    assert [e.text("by") for e in store.read("s") if e.type == "revoke"][1] == "eve@desk"
+
+
+def test_what_was_approved_late_and_then_denied_does_not_run(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    with session(store_in(tmp_path)) as live:
+        request = loop(live, 3)[-1].request
+        escape.approve(store, request)
+        assert escape.deny(store, request, note="on second thoughts").late
+        assert not call(live).run
+
+
 def test_too_late_is_too_late(store: Store) -> None:
     request = ask(store)
     asked = store.request(request)
@@ -439,6 +463,15 @@ def test_a_secret_survives_a_change_of_the_other_arguments_and_never_stands_in_t
     assert decision.args == {**args, "url": "https://two"}
     files = [p for p in tmp_path.iterdir() if p.is_file()]
     assert all(secret.encode() not in path.read_bytes() for path in files)
+
+
+def test_named_arguments_are_changed_for_named_ones(store: Store) -> None:
+    request, raw = ask(store, args={"q": 1}), ask(store, args="ls -l")
+    for args in ([1, 2], "q=2", None):
+        with pytest.raises(escape.DecisionError, match=r'as an object, such as \{"q": …\}'):
+            escape.modify(store, request, args)
+    assert resolution(store, request) == ""
+    assert escape.modify(store, raw, "ls").resolution == "modified"
 
 
 def test_new_arguments_with_a_secret_are_not_sent_through_the_log(store: Store) -> None:

@@ -455,9 +455,8 @@ def test_who_has_no_home_is_told_and_nothing_is_made_in_the_project(tmp_path: Pa
     assert b"no home directory; set HOME, or name the store" in nowhere.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["loopguard.toml"]
     named = hook("--store", str(host.store))
-    assert named.stdout == b"" and named.stderr.count(b"\n") == 1
-    assert b"nothing can be kept" in named.stderr and b"set XDG_STATE_HOME" in named.stderr
-    assert host.kinds() == ["session_start", "note", "call_start"]
+    assert (named.stdout, named.stderr) == (b"", b"")
+    assert host.kinds() == ["session_start", "call_start"]
     made = {path.name for path in tmp_path.iterdir()}
     assert made <= {
         "loopguard.toml",
@@ -499,22 +498,17 @@ def test_what_goes_wrong_with_the_settings_is_answered_as_their_file_says(
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_where_no_state_can_be_kept_every_call_is_judged_and_it_is_said_once(
-    tmp_path: Path,
-) -> None:
+def test_where_no_state_can_be_kept_every_call_is_judged(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file where a folder is expected")
     host = Agent(tmp_path, config=GRADED)
-    denied, told = [], []
+    denied = []
     for number in range(3):
         hook = host.start(XDG_STATE_HOME=str(tmp_path / "taken"))
         heard_whole(hook, host.said(f"c{number}"))
-        code, out, err = ended(hook)
+        code, out, _ = ended(hook)
         denied.append('"permissionDecision":"deny"' in out)
-        told.append(f"nothing can be kept in {tmp_path / 'taken' / 'loopguard'}: Not a d" in err)
         assert code == 0
-    assert denied == [False, False, True] and told == [True, False, False]
-    (note,) = (event for event in host.events() if event.type == "note")
-    assert "set XDG_STATE_HOME" in note.data["text"], "a console shows it"
+    assert denied == [False, False, True]
 
 
 def test_a_clock_that_was_set_back_changes_no_count(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from loopguard_core.inbox import (
     UNDECIDED,
     late_grant,
     late_until,
+    refuse_late,
     runs,
     sweep,
     sweep_one,
@@ -138,12 +139,13 @@ def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: s
 
 
 def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
-    """Refuse the call of *request*; *note* goes to the model. Of one that ended it is only noted."""
+    """Refuse the call of *request*; *note* goes to the model. After its end: take a late approval back."""
     asked = _find(store, request, seen)
     if asked.resolution in UNDECIDED:
+        grant = refuse_late(store, asked, by)
         data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
         write(store, asked.session, "note", data, by, "")
-        return Decided("denied", [asked.session], request=asked.request, late=True)
+        return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
     return _resolve(store, asked, "denied", by, note)
 
 
@@ -157,6 +159,11 @@ def modify(
             "cannot reach the agent (markers of secrets that stood there before may stay)"
         )
     asked = _find(store, request, seen)
+    if isinstance(asked.args, dict) and not isinstance(args, dict):
+        raise DecisionError(
+            f"the arguments of {asked.request} have names; give them as an object, "
+            f'such as {{"{next(iter(asked.args), "name")}": …}}'
+        )
     if is_marker(asked.args):
         raise DecisionError(
             f"what {asked.request} is given is never stored, so new arguments could not reach the agent; "
@@ -197,7 +204,8 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         write(store, asked.session, "grant", data, by, note)
     except Taken:
         raise DecisionError(
-            f"{asked.request} was already approved after it was {asked.resolution}"
+            f"{asked.request} was already approved after it was {asked.resolution}; "
+            "an override lets more calls through"
         ) from None
     covered = _settle_covered(store, asked.session, Grant(0, data), by)
     return Decided(

@@ -183,13 +183,12 @@ class Hook:
         ):
             return None  # nothing of it was seen before: there is nothing to end
         live = self.live = self._joined(heard, pin, doors, store)
-        unkept = "" if known else pinning.begin(pin, self.environ)
-        if heard.kind != host.START and live.guard.seq > 1:
-            unkept = ""  # the first hook has said it
-        for line in (unkept, pinning.changed(pin, self.environ)):
-            if line:
-                live.note("note", {"text": line, "by": "loopguard"})
-                self.say(line)
+        if not known:
+            pinning.begin(pin, self.environ)
+        told = pinning.changed(pin, self.environ)
+        if told:
+            live.note("note", {"text": told, "by": "loopguard"})
+            self.say(told)
         if heard.kind == host.BEFORE:
             return self._before(heard, live)
         if heard.kind == host.AFTER:

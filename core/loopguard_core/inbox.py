@@ -57,9 +57,9 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
             session = asked.session
             if session not in settled:
                 there = runs(store, session)
-                settled[session] = _approved_late(store, session) if there else None
-            approved = settled[session]
-            if approved is not None and asked.request not in approved:
+                settled[session] = _answered_late(store, session) if there else None
+            answered = settled[session]
+            if answered is not None and asked.request not in answered:
                 shown.append(asked)
     return sorted(shown, key=lambda r: (r.opened_ts or 0.0, r.seq))
 
@@ -78,7 +78,7 @@ def late_grant(asked: Request, now: float) -> dict[str, Any]:
     until = late_until(asked, now)
     window = until - asked.deadline if asked.deadline is not None else LATE_SECONDS
     return {
-        "grant": f"{asked.request}-late",
+        "grant": _late_name(asked),
         "scope": "signature",
         "key": asked.signature,
         "budget": 1,
@@ -87,9 +87,29 @@ def late_grant(asked: Request, now: float) -> dict[str, Any]:
     }
 
 
-def _approved_late(store: Store, session: str) -> set[str]:
-    """Requests of *session* that were approved after they had ended."""
-    return {e.text("request") for e in store.standing(session, store.last(session))}
+def refuse_late(store: Store, asked: Request, by: str) -> str:
+    """No approval of *asked*, which ended undecided, holds any more. The grant that it had, empty for none."""
+    name = _late_name(asked)
+    said = [e for e in _answers_late(store, asked.session) if e.text("grant") == name]
+    granted = bool(said) and said[-1].type == "grant"
+    if granted or not said:
+        data = {"grant": name, "request": asked.request}
+        write(store, asked.session, "revoke", data, by, "")
+    return name if granted else ""
+
+
+def _late_name(asked: Request) -> str:
+    return f"{asked.request}-late"
+
+
+def _answers_late(store: Store, session: str) -> list[Event]:
+    standing = store.standing(session, store.last(session))
+    return [e for e in standing if e.type in ("grant", "revoke") and e.text("request")]
+
+
+def _answered_late(store: Store, session: str) -> set[str]:
+    """Requests of *session* that were approved or denied after they had ended."""
+    return {e.text("request") for e in _answers_late(store, session)}
 
 
 def runs(store: Store, session: str) -> bool:

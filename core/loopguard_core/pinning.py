@@ -90,8 +90,8 @@ def of_store(pin: Pin | None, environ: Mapping[str, str], store: str) -> Pin | N
     return pin if pin is not None and pin.store == (store or environ.get(STORE, "")) else None
 
 
-def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> str:
-    """Keep *pin* for its session. Why that failed, empty where it did not: the log says the most of it, too."""
+def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
+    """Keep *pin* for its session. Best effort: the log says the most of it, too."""
     config = pin.config
     content = {
         "raw": config.raw,
@@ -103,22 +103,13 @@ def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> str:
         "source": pin.source,
         "told": pin.told,
     }
-    return files.keep(_path(pin.session, environ), dump(content).encode())
+    files.keep(_path(pin.session, environ), dump(content).encode())
 
 
-def begin(pin: Pin, environ: Mapping[str, str] | None = None) -> str:
-    """Keep the first *pin* of a session, and take away those of sessions that were never ended.
-
-    One line for the person where nothing can be kept; a checkpoint is not, either.
-    """
-    failed = keep(pin, environ)
+def begin(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
+    """Keep the first *pin* of a session, and take away those of sessions that were never ended."""
+    keep(pin, environ)
     clear(os.path.dirname(_path(pin.session, environ)), _STALE)
-    if not failed:
-        return ""
-    return (
-        f"nothing can be kept in {configuration.state_folder(environ)}: {failed}; each hook reads the whole turn anew, "
-        "and takes longer with every call of it; give this user write permission there, or set XDG_STATE_HOME"
-    )
 
 
 def drop(session: str, environ: Mapping[str, str] | None = None) -> None:

@@ -128,6 +128,8 @@ def tell(done: Decided, as_json: bool) -> None:
     late = ""
     if done.late and done.resolution == "approved":
         late = "; nobody waits any more, the agent's next try of this call runs"
+    elif done.late and done.grant:
+        late = "; nobody waits any more, the approval that came late is taken back"
     elif done.late:
         late = "; nobody waits any more, it is noted"
     say(f"{what}: {done.resolution}{grant}{late}")

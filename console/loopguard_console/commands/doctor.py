@@ -21,7 +21,7 @@ from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.render import pad
 from loopguard_console.stores import Options, place_of, refuse_inside
-from loopguard_core.config import Config, ConfigError, load_config, state_folder
+from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
@@ -108,7 +108,6 @@ def _findings(place: str, named_store: str) -> Iterator[Finding]:
         yield Finding("policy", WRONG, what, how or "make room on the disk")
     yield from store_area.examine(place)
     yield from disk.examine(place)
-    yield from disk.state(Path(state_folder()))
     yield from machines.examine(place)
     yield from hooks("" if has_secret(place) else named_store)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import shutil
-import tempfile
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
@@ -14,7 +13,6 @@ from loopguard_core.store.paths import KEY_BYTES, key_file
 from loopguard_core.urls import is_url
 
 AREA = "store"
-STATE = "state"
 #: Less free space than this is said, in bytes.
 LITTLE_ROOM = 100_000_000
 #: File systems on which SQLite's locks do not hold between machines.
@@ -30,21 +28,6 @@ def examine(place: str) -> list[Finding]:
     if not path.exists():
         return []
     return [*_room(path), *_limit(path), *_network(path), *_key(Path(key_file(place)))]
-
-
-def state(folder: Path) -> list[Finding]:
-    """Whether hooks can keep in *folder*, the person's state directory, what the next one goes on from."""
-    near = next(p for p in (folder, *folder.parents) if p.exists())
-    kept = [folder / name for name in ("pinned", "guards", "patterns", "config")]
-    for place in (near, *(p for p in kept if p.exists())):
-        try:
-            with tempfile.TemporaryFile(dir=place):
-                pass
-        except OSError as error:
-            what = f"nothing can be kept in {place}: {error.strerror}; hooks take longer with every call of a turn"
-            mend = "make it a folder that this user may write, or set XDG_STATE_HOME, where agents are started too"
-            return [Finding(STATE, WRONG, what, mend)]
-    return [Finding(STATE, OK, f"hooks can keep in {folder} what the next one goes on from")]
 
 
 def _room(path: Path) -> list[Finding]:
