@@ -78,6 +78,7 @@ def test_the_environment_names_a_file(tmp_path: Path, env: dict[str, str]) -> No
         ("[ceiling]\ncalls = 0", "ceiling.calls is a whole number from 1"),
         ("ceiling = 3", "ceiling is a table"),
         ('[tools.search]\nreadonly = "yes"', "tools.search.readonly is true or false"),
+        ("[policies.herms]\nx = 1", "policies.herms is no policy; known: progress, hermes"),
         ("[tools.search]\nblue = true", "tools.search.blue is not a setting"),
         (
             '[tools.search]\nidentity_fields = "q"',

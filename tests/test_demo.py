@@ -58,6 +58,13 @@ def test_headless_prints_what_happens() -> None:
     assert b"Fatal" not in done.stderr
 
 
+def test_headless_goes_on_where_the_encoding_knows_no_ellipsis() -> None:
+    done = console("demo", "--headless", "--pace", "0", env=environment(PYTHONIOENCODING="ascii"))
+    assert "refused  search('quantum computing')  search was called" in done.stdout.decode()
+    assert "I go on with what I have." in done.stdout.decode()
+    assert b"Error" not in done.stderr
+
+
 def test_the_agent_does_not_outlive_a_demo_that_was_killed(tmp_path: Path) -> None:
     stage = Stage(STORIES["research"])
     agent = stage.start_agent(pace=1.0, quiet=True)

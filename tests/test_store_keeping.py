@@ -173,6 +173,15 @@ def test_what_is_in_use_stays(tmp_path: Path) -> None:
     assert {g.session.session for g in small.going} == {"s0", "s1", "s2", "s3", "s4", "dead"}
 
 
+def test_a_transcript_without_times_goes_as_the_oldest(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    fill(store)
+    store.append(Event("call_start", "timeless", data={"call": "c", "tool": "t"}))
+    made = plan(store, NOW, days=9.5, host="h")
+    assert [g.session.session for g in made.going] == ["timeless", "s0"]
+    assert made.in_use == []
+
+
 def test_ten_thousand_identical_results_are_stored_once(tmp_path: Path) -> None:
     place = tmp_path / "events.db"
     store = open_store(str(place))

@@ -89,7 +89,11 @@ class Config:
         self.retention_days = retention.optional_seconds("days")
         self.retention_megabytes = retention.optional_seconds("megabytes")
         retention.finish()
-        self.options: dict[str, Any] = read.table("policies").rest()
+        policies = read.table("policies")
+        self.options: dict[str, Any] = policies.rest()
+        for name in self.options:
+            if name not in registry.POLICIES and name != "default":
+                raise policies.error(name, f"is no policy; known: {', '.join(registry.POLICIES)}")
         self.tools = {name: _traits(table) for name, table in read.table("tools").tables()}
         read.finish()
 

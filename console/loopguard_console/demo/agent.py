@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 
+import click
+
 from loopguard_console.demo.stories import STORIES, Step, Story
 from loopguard_core.shim import Decision, LoopGuard
 from loopguard_core.verdict import Tier
@@ -91,7 +93,7 @@ class Agent:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    click.echo(line)  # also where the terminal's encoding has no "…"
 
 
 def _stop(*_: object) -> None:

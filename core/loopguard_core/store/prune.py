@@ -55,7 +55,8 @@ def plan(
     """What goes so that nothing is older than *days* and the store is within *megabytes*.
 
     A session's age is that of its last event; one without a time is as old as the store allows. Sessions
-    with a waiting request, with a living process on *host*, or active within a day stay.
+    with a waiting request, with a living process on *host*, or active within a day stay; what has no time is a
+    transcript, in which nothing runs.
     """
     made = Plan()
     sessions = sorted(store.sessions(), key=lambda s: s.last_ts or 0.0)
@@ -95,6 +96,6 @@ def in_use(session: Session, now: float, host: str) -> bool:
     """True where somebody may still write to *session* or wait in it."""
     if session.waiting:
         return True
-    if session.last_ts is not None and now - session.last_ts > QUIET:
+    if session.last_ts is None or now - session.last_ts > QUIET:
         return session.host == host and alive(session.pid, session.pid_started)
     return not session.ended
