@@ -1,0 +1,132 @@
+"""One request: let its call run, refuse it, or let it run with other arguments."""
+
+from __future__ import annotations
+
+import time
+
+from loopguard_core.controls import Grant
+from loopguard_core.escape.outcome import AlreadyDecided, Decided, DecisionError
+from loopguard_core.escape.settling import settle_covered
+from loopguard_core.inbox import UNDECIDED, late_grant, late_until, refuse_late, sweep_one, write
+from loopguard_core.restoring import holds_new_secret, is_marker
+from loopguard_core.store.contract import Taken
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from loopguard_core.store.contract import Request, Store
+
+
+def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
+    """Let the call of *request* run, once. One that ended undecided gets a grant for the next such call."""
+    asked = find(store, request, seen)
+    if asked.resolution in UNDECIDED:
+        return _approve_late(store, asked, by, note)
+    return _resolve(store, asked, "approved", by, note)
+
+
+def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
+    """Refuse the call of *request*; *note* goes to the model. After its end: take a late approval back."""
+    asked = find(store, request, seen)
+    if asked.resolution in UNDECIDED:
+        grant = refuse_late(store, asked, by)
+        data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
+        write(store, asked.session, "note", data, by, "")
+        return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
+    return _resolve(store, asked, "denied", by, note)
+
+
+def modify(
+    store: Store, request: str, args: object, *, by: str = "", note: str = "", seen: str = ""
+) -> Decided:
+    """Let the call of *request* run with other arguments; the model is told."""
+    if holds_new_secret(args):
+        raise DecisionError(
+            "the new arguments hold what looks like a secret; the log never stores one, so they "
+            "cannot reach the agent (markers of secrets that stood there before may stay)"
+        )
+    asked = find(store, request, seen)
+    if isinstance(asked.args, dict) and not isinstance(args, dict):
+        raise DecisionError(
+            f"the arguments of {asked.request} have names; give them as an object, "
+            f'such as {{"{next(iter(asked.args), "name")}": …}}'
+        )
+    if is_marker(asked.args):
+        raise DecisionError(
+            f"what {asked.request} is given is never stored, so new arguments could not reach the agent; "
+            "approve or deny it as it is"
+        )
+    return _resolve(store, asked, "modified", by, note, args=args)
+
+
+def _resolve(
+    store: Store, asked: Request, resolution: str, by: str, note: str, **more: Any
+) -> Decided:
+    if asked.resolution:
+        raise AlreadyDecided(asked)
+    data = {
+        "request": asked.request,
+        "call": asked.call,
+        "signature": asked.signature,
+        "resolution": resolution,
+        **more,
+    }
+    try:
+        write(store, asked.session, "request_resolved", data, by, note)
+    except Taken:
+        raise _beaten(store, asked) from None
+    return Decided(resolution, [asked.session], request=asked.request)
+
+
+def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
+    now = time.time()
+    until = late_until(asked, now)
+    if now >= until:
+        raise DecisionError(
+            f"{asked.request} was {asked.resolution} too long ago to be approved; "
+            "an override lets the agent's next call through"
+        )
+    data = late_grant(asked, now)
+    try:
+        write(store, asked.session, "grant", data, by, note)
+    except Taken:
+        raise DecisionError(
+            f"{asked.request} was already approved after it was {asked.resolution}; "
+            "an override lets more calls through"
+        ) from None
+    covered = settle_covered(store, asked.session, Grant(0, data), by)
+    return Decided(
+        "approved",
+        [asked.session],
+        request=asked.request,
+        grant=str(data["grant"]),
+        late=True,
+        covered=covered,
+    )
+
+
+def find(store: Store, name: str, seen: str = "") -> Request:
+    """The request called *name*, as it stands. Raises ``DecisionError`` where it is none, or not what was *seen*."""
+    asked, upper = store.request(name), name.upper()
+    other = store.request(upper) if upper != name else None
+    if asked is not None and other is not None:
+        raise DecisionError(
+            f"{name} and {upper} are two requests, and one may be made to look like the other; "
+            f"decide {upper} as it is written, or override the session that is meant"
+        )
+    asked = asked or other
+    if asked is None:
+        raise DecisionError(f"there is no request {name}; `loopguard-console pending` lists them")
+    if seen and asked.seen and seen != asked.seen:
+        raise DecisionError(f"{asked.request} is not what you saw any more; look at it again")
+    if not asked.resolution and sweep_one(store, asked):
+        asked = store.request(asked.request) or asked
+    return asked
+
+
+def _beaten(store: Store, asked: Request) -> DecisionError:
+    won = store.request(asked.request)
+    if won is None or not won.resolution:
+        return DecisionError(f"{asked.request} was decided by somebody else")
+    return AlreadyDecided(won)
