@@ -60,3 +60,17 @@ def test_nothing_can_be_written(place: Path, tmp_path: Path, sql: str) -> None:
     console("--store", place, "query", sql)
     assert open_store(str(place)).last("s") == 3
     assert not (tmp_path / "x.db").exists()
+
+
+def test_a_text_with_half_a_character_is_shown_too(tmp_path: Path) -> None:
+    place = tmp_path / "events.db"
+    store = open_store(str(place))
+    data = {"call": "c", "tool": "bash", "args": "\ud800 and \udfff"}
+    store.append(Event("call_start", "s", data=data))
+    store.close()
+    done = console("--store", place, "query", "select args from calls", "--json")
+    assert json.loads(done.stdout) == {"args": "\ud800 and \udfff"}
+    done = console(
+        "--store", place, "query", "select args, cast(x'61ff' as text) as half from calls"
+    )
+    assert done.returncode == 0 and b"\\ud800 and" in done.stdout

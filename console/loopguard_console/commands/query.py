@@ -70,7 +70,16 @@ def _file(place: str) -> Iterator[sqlite3.Connection]:
     uri = f"{Path(place).as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=1)) as db:
         db.execute("PRAGMA query_only = ON")
+        db.text_factory = _text
         yield db
+
+
+def _text(raw: bytes) -> str:
+    """A text of the store, which may hold half a character where a tool's did."""
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace")
 
 
 def _file_views(place: str) -> dict[str, list[str]]:
