@@ -476,6 +476,9 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
+    near = text[name.end() : name.end() + 100]
+    if not ('"' in near or ">" in near or "value" in near):
+        return None
     from loopguard_core.apart import value  # few texts name what they do not give
 
     return value(text, name.start(), name.end(), header)
