@@ -30,6 +30,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from percentiles import percentile
+
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
@@ -47,10 +49,6 @@ BOUNDS = {
     "decision to agent, p99, ms": 50.0,
     "store / bare INSERTs, events a second": 0.5,
 }
-
-
-def percentile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
 # -- 1. the fleet ----------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """What the shim costs an agent, as ratios within one run.
 
-    python benchmarks/shim.py [--calls 2000] [--rounds 5]
+    python benchmarks/shim.py [--calls 2000] [--rounds 5] [--policy NAME] [--payload KIND]
 
 1. One call through the shim (before and after: identity, guard, redaction, two events of 1 kB in the
    store) against two bare prepared autocommit INSERTs of the same bytes through sqlite3, tight and paced.
+   *KIND*: what a call carries (plain, prose, shell, object); the bounds are for plain.
 2. From a human's commit to the agent's hands, against a bare datagram between two processes.
 
 Exit code 1 where a bound is not met.
@@ -26,6 +27,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from percentiles import percentile
+
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.live import LiveSession
@@ -43,29 +46,64 @@ BOUNDS = {
 }
 
 
-def percentile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+Payload = tuple[str, dict[str, object], object]
 
 
-def timed(act: Callable[[dict[str, str], str], object], times: int, pace: float) -> list[float]:
-    """Seconds of each *act* upon arguments and a result, which their agent has made before."""
+def plain(n: int) -> Payload:
+    return (
+        "search",
+        {"query": f"question {n} ", "context": "lorem ipsum " * 50},
+        f"answer {n} " * 60,
+    )
+
+
+def prose(n: int) -> Payload:
+    """Texts with every letter in them, so that the search for secrets has to look."""
+    words = "the quick brown fox jumps over a lazy dog while nobody asks whether it works "
+    return "ask", {"text": f"question {n}: {words * 7}"}, f"answer {n}: {words * 8}"
+
+
+def shell(n: int) -> Payload:
+    command = f"cd /srv/app && grep -rn 'needle{n}' src | head -20 && python -m pytest tests/test_{n}.py -x -q"
+    args: dict[str, object] = {"command": command, "description": "Find it and run its tests " * 15}
+    return "Bash", args, f"src/a.py:{n}: needle found here in this line\n" * 15
+
+
+def objects(n: int) -> Payload:
+    """Arguments and a result with structure, which have to be written as JSON."""
+    items = [{"id": i, "name": f"item {i} of {n}", "price": i * 1.5, "tags": []} for i in range(12)]
+    filters = {"ids": list(range(60)), "near": {"x": 1.5, "y": n}, "words": ["lorem ipsum"] * 30}
+    return "list_items", {"page": n, "filters": filters}, {"items": items, "next": n + 1}
+
+
+PAYLOADS = {"plain": plain, "prose": prose, "shell": shell, "object": objects}
+
+
+def timed(
+    act: Callable[[Payload], object], make: Callable[[int], Payload], times: int, pace: float
+) -> list[float]:
+    """Seconds of each *act* upon a call's arguments and result, which its agent has made before.
+
+    What is made has about 1 kB an event, and none is like another.
+    """
     taken = []
     for n in range(times):
         if pace:
             time.sleep(pace)
-        args, result = payload(n)
+        made = make(n)
         begin = time.perf_counter()
-        act(args, result)
+        act(made)
         taken.append(time.perf_counter() - begin)
     return taken
 
 
-def payload(n: int) -> tuple[dict[str, str], str]:
-    """Arguments and a result such that each event has about 1 kB, none like another."""
-    return {"query": f"question {n} ", "context": "lorem ipsum " * 50}, f"answer {n} " * 60
-
-
-def bare(folder: Path, sizes: tuple[int, int], times: int, pace: float) -> list[float]:
+def bare(
+    folder: Path,
+    sizes: tuple[int, int],
+    make: Callable[[int], Payload],
+    times: int,
+    pace: float,
+) -> list[float]:
     db = sqlite3.connect(folder / "bare.db", isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
@@ -74,23 +112,26 @@ def bare(folder: Path, sizes: tuple[int, int], times: int, pace: float) -> list[
     one, two = ("x" * size for size in sizes)
     sql = "INSERT INTO event (ts, data) VALUES (?, ?)"
 
-    def act(args: dict[str, str], result: str) -> None:
+    def act(made: Payload) -> None:
         db.execute(sql, (time.time(), one))
         db.execute(sql, (time.time(), two))
 
-    taken = timed(act, times, pace)
+    taken = timed(act, make, times, pace)
     db.close()
     return taken
 
 
-def guarded(folder: Path, policy: str, times: int, pace: float) -> list[float]:
+def guarded(
+    folder: Path, policy: str, make: Callable[[int], Payload], times: int, pace: float
+) -> list[float]:
     place = str(folder / "events.db")
     with LoopGuard("bench", policy=policy, store=open_store(place), say=lambda line: None) as guard:
 
-        def act(args: dict[str, str], result: str) -> None:
-            guard.after_call(guard.before_call("search", args), result)
+        def act(made: Payload) -> None:
+            tool, args, result = made
+            guard.after_call(guard.before_call(tool, args), result)
 
-        return timed(act, times, pace)
+        return timed(act, make, times, pace)
 
 
 def sizes(folder: Path) -> tuple[int, int]:
@@ -187,20 +228,24 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--wakes", type=int, default=100)
     parser.add_argument("--policy", default="default")
+    parser.add_argument("--payload", choices=PAYLOADS, default="plain")
     given = parser.parse_args()
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        guarded(folder, given.policy, 200, 0)
+        make = PAYLOADS[given.payload]
+        guarded(folder, given.policy, make, 200, 0)
         wide = sizes(folder)
-        print(f"events of {wide[0]} and {wide[1]} bytes, policy {given.policy}, times in µs")
+        print(
+            f"events of {wide[0]} and {wide[1]} bytes, {given.payload}, policy {given.policy}, times in µs"
+        )
         for word, pace in (("tight", 0.0), ("paced", PACE)):
             times = given.calls if not pace else given.calls // 4
             ours: list[float] = []
             theirs: list[float] = []
             for _ in range(given.rounds):
-                theirs += bare(folder, wide, times, pace)
-                ours += guarded(folder, given.policy, times, pace)
+                theirs += bare(folder, wide, make, times, pace)
+                ours += guarded(folder, given.policy, make, times, pace)
             middle, floor = statistics.median(ours), statistics.median(theirs)
             found[f"shim / two INSERTs, {word}"] = middle / floor
             found[f"shim p99 / its median, {word}"] = percentile(ours, 0.99) / middle

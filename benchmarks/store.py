@@ -25,6 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from percentiles import percentile
+
 from loopguard_core.events import Event
 from loopguard_core.redact import Redactor
 from loopguard_core.store.contract import Store
@@ -105,10 +107,6 @@ def timed(act: Callable[[int], object], times: int, pace: float = 0.0) -> list[f
         act(n)
         taken.append(time.perf_counter() - begin)
     return taken
-
-
-def percentile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
 def appends(folder: Path, times: int, found: dict[str, float]) -> None:
