@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import sqlite3
 import threading
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import Event, Judged
-from loopguard_core.store import log, queueing
+from loopguard_core.store import connecting, link, log, queueing
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.door import open_store
 from loopguard_core.store.queueing import Line
+from loopguard_core.store.sqlite import SqliteStore
 from loopguard_core.verdict import Tier, Verdict
 
 
@@ -28,6 +30,45 @@ def place(tmp_path: Path) -> Iterator[Path]:
     store.append(Event("note", "s"))
     yield found
     store.close()
+
+
+def test_a_store_that_somebody_takes_long_to_make_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where fifty hooks begin a session at once, and the first of them does not get to run."""
+    place = tmp_path / "events.db"
+    maker = sqlite3.connect(place, isolation_level=None)
+    maker.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(link, "PATIENCE", 0.001)
+    monkeypatch.setattr(link, "_LONGEST", 60_000_000_000)
+    real, tried = connecting.to_write, []
+
+    def to_write(path: str, *, create: bool) -> sqlite3.Connection:
+        tried.append(path)
+        if len(tried) == 20:
+            maker.execute("ROLLBACK")
+        return real(path, create=create)
+
+    monkeypatch.setattr(connecting, "to_write", to_write)
+    with contextlib.closing(open_store(str(place))) as store:
+        assert store.append(Event("note", "s")) == 1
+    assert len(tried) >= 20
+    maker.close()
+
+
+def test_a_store_that_stands_and_stays_locked_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "events.db"
+    with contextlib.closing(open_store(str(place))) as store:
+        store.append(Event("note", "s"))
+    with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as holder:
+        holder.execute("PRAGMA journal_mode = DELETE").fetchall()
+        holder.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(link, "PATIENCE", 0.001)
+        monkeypatch.setattr(link, "_LONGEST", 60_000_000_000)
+        with pytest.raises(StoreError, match="locked by another process"):
+            SqliteStore(str(place), create=True).last("s")
 
 
 def log_of(place: Path) -> Path:

@@ -46,6 +46,14 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
     return db
 
 
+def being_made(path: str) -> bool:
+    """True for a store that has at most its first page in its file. Who makes it keeps it locked, however long that takes."""
+    try:
+        return os.stat(path).st_size <= 4096
+    except OSError:
+        return False
+
+
 def _check_files(path: str) -> None:
     """Raises ``StoreError`` where something else stands under the name of a file of the store."""
     wrong = files.odd_database(path)

@@ -380,9 +380,10 @@ class Link:
                     db = connecting.to_write(self.path, create=self.create)
             except sqlite3.Error as error:
                 # the last one to leave a store, and who brings it up to date, lock it for a moment
-                now = perf_counter_ns()
-                if now > until and now < longest and last_written(self.path) != written:
-                    until, written = now + patience, last_written(self.path)
+                now, last = perf_counter_ns(), last_written(self.path)
+                moves = last != written or connecting.being_made(self.path)
+                if until < now < longest and moves:
+                    until, written = now + patience, last
                 if code_of(error) not in BUSY or now > until:
                     raise self._failed(error) from None
             if db is not None:
