@@ -47,6 +47,16 @@ def test_comments_order_and_other_tables_stay(tmp_path: Path) -> None:
     assert "poller" not in path.read_text().split("[tools.other]")[0]
 
 
+def test_a_file_with_line_ends_of_windows_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / "loopguard.toml"
+    text = b'# mine\r\nmode = "ask"\r\n\r\n[tools.search]\r\nignored_fields = ["a"]\r\n'
+    path.write_bytes(text)
+    undo = write(propose(str(tmp_path), "search", POLLS))
+    assert path.read_bytes() == text.replace(b"h]\r\n", b"h]\r\npoller = true\r\n")
+    write(undo)
+    assert path.read_bytes() == text
+
+
 def test_pyproject_is_used_where_it_holds_the_settings(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\nname = "x"\n\n[tool.loopguard]\nmode = "ask"\n')

@@ -23,6 +23,7 @@ from loopguard_core.hook import Hook
 from loopguard_core.hook_input import HookInput
 from loopguard_core.hook_signals import CutShort
 from loopguard_core.journal import Journal
+from loopguard_core.stopping import Stops
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.sqlite import SqliteStore
@@ -311,6 +312,29 @@ def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
         assert not store.unended("s1") and not store.requests(pending=True)
     finally:
         store.close()
+
+
+def test_a_call_that_an_error_of_our_own_refuses_is_not_left_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Agent(tmp_path, config=DENY + GRADED)
+    host.loop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
+    reading, writing = os.pipe()
+    os.write(writing, host.said("c9"))
+    os.close(writing)
+
+    def broken(*_: Any) -> None:
+        raise KeyError("a fault of our own")
+
+    monkeypatch.setattr(Stops, "stop", broken)
+    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
+    answer = hook.run()
+    os.close(reading)
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    end = host.events()[-1]
+    assert (end.type, end.data["call"], end.data["outcome"]) == ("call_end", "c9", "cancelled")
 
 
 def test_a_store_that_keeps_a_stopped_hook_keeps_it_for_a_moment_only() -> None:

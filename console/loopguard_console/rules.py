@@ -139,13 +139,17 @@ def write(edit: Edit) -> Edit:
     """Write *edit*, if the file is still as it was; the edit that undoes it. Raises ``RuleError``."""
     path = edit.path
     try:
-        now = path.read_text("utf-8") if path.exists() else None
+        raw = path.read_bytes() if path.exists() else None
+        now = None if raw is None else raw.decode().replace("\r\n", "\n")
         if now != edit.before:
             raise RuleError(f"{path} changed meanwhile; nothing was written")
         if edit.after == "" and edit.before is not None:
             path.unlink()
             return Edit(path, None, edit.before)
-        rewrite(path, edit.after.encode())
+        text = edit.after.replace("\n", "\r\n") if b"\r\n" in (raw or b"") else edit.after
+        rewrite(path, text.encode())
+    except UnicodeDecodeError:
+        raise RuleError(f"{path} changed meanwhile; nothing was written") from None
     except OSError as error:
         raise RuleError(f"{path}: cannot be written: {why(error)}") from None
     return Edit(path, edit.after, edit.before or "")

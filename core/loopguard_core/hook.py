@@ -240,7 +240,10 @@ class Hook:
         left = self.limit - self.margin - (time.monotonic() - self.began)
         decision = live.before(heard.tool, heard.args, call=heard.call, wait_limit=max(0.0, left))
         if live.failure or not decision.ids:  # it could not be judged
-            return self._failed("the call could not be judged")
+            failed = self._failed("the call could not be judged")
+            if self.stopping:  # it may be in the log all the same
+                live.cancel(heard.call)
+            return failed
         # nothing waits any more by the time this is read: how it ended was said as well
         over = [line for line in self.said if not line.startswith(WAITS)]
         notice = "" if decision.run else " ".join(over)

@@ -459,7 +459,7 @@ class LiveSession:
             self._stopped().abandon(call)
 
     def cancel(self, call: str) -> None:
-        """*call* does not run after all: a process that serves one call was interrupted, and has answered since."""
+        """*call* does not run after all: a process that serves one call was kept from judging it."""
         with self._lock:
             if self._journal.undo():
                 self._stopped().abandon(self._met or call)
