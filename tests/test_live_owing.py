@@ -185,3 +185,19 @@ def test_a_store_that_was_deleted_owes_the_new_one_nothing(tmp_path: Path) -> No
     events = real.read("s")
     # a start, six events of three calls, a request and its end; the new store has its own start and gap
     assert [e.data["count"] for e in events if e.type == "gap"] == [1 + 6 + 2]
+
+
+@pytest.mark.parametrize("mode", ["ask", "enforce"])
+def test_of_what_was_asked_while_nothing_could_be_written_the_log_says_nothing(
+    tmp_path: Path, mode: str
+) -> None:
+    real = store_in(tmp_path)
+    store = Faulty(real)
+    with session(store, mode=mode) as live:
+        loop(live, 2)
+        store.broken = True
+        assert not any(decision.run for decision in loop(live, 2))
+        store.broken = False
+        call(live, "read")
+    events = real.read("s")
+    assert [e for e in events if e.type.startswith("request_") and not e.text("request")] == []

@@ -166,6 +166,8 @@ class Stops:
         return True
 
     def _deliver(self, ticket: Ticket) -> None:
+        if not ticket.request:
+            return
         try:
             data = {"request": ticket.request, "call": ticket.call}
             delivered = self._journal.event("request_delivered", data)
@@ -191,7 +193,8 @@ class Stops:
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
-        for request in [r for r, about in self._journal.guard.asked() if about == call]:
+        # one without a name was asked about while the store failed: the log has nothing of it
+        for request in [r for r, about in self._journal.guard.asked() if r and about == call]:
             said = {"request": request, "call": call, "resolution": "cancelled"}
             resolved = self._journal.event("request_resolved", said)
             try:
