@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ import aiohttp
 import pytest
 
 from agent_process import Agent
+from commands import Done, command
 from loopguard_console.serving.door import Door, is_loopback
+from loopguard_console.serving.server import ConsoleServer
+from processes import console
 from serving import Served, pending, up
 
 PATIENCE = 40.0
@@ -131,12 +135,12 @@ def test_a_page_of_another_origin_presses_no_key(decided: Served) -> None:
 
 
 def test_another_address_needs_the_token_even_to_watch() -> None:
-    door = Door("192.168.1.7", 80, "secret")
+    door = Door("192.168.1.7", 80, "secret", deciding=True)
     headers = {"Host": "192.168.1.7:80", "Origin": "http://192.168.1.7:80"}
     assert door.refuses(headers, {}, "/ws")
     assert door.refuses(headers, {"loopguard": "guess"}, "/ws")
     assert not door.refuses(headers, {"loopguard": "secret"}, "/ws")
-    assert not Door("127.0.0.1", 80, "").decides({"loopguard": ""})
+    assert not Door("127.0.0.1", 80, "", deciding=False).decides({"loopguard": ""})
     assert [is_loopback(h) for h in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "box")] == [
         True,
         True,
@@ -144,4 +148,45 @@ def test_another_address_needs_the_token_even_to_watch() -> None:
         False,
         False,
     ]
-    assert Door("::1", 80, "").address == "[::1]:80"
+    assert Door("::1", 80, "", deciding=False).address == "[::1]:80"
+
+
+def doors(monkeypatch: pytest.MonkeyPatch, store: Path, *options: str) -> tuple[Done, list[Door]]:
+    """How ``serve`` ends that would have listened, and the door that it would have had."""
+    found: list[Door] = []
+
+    def serve(server: ConsoleServer) -> None:
+        found.append(server.door)
+
+    monkeypatch.setattr(ConsoleServer, "serve", serve)
+    return command(store, "serve", *options), found
+
+
+@pytest.mark.parametrize("decide", [False, True])
+def test_the_token_of_another_address_decides_only_where_it_was_meant_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, decide: bool
+) -> None:
+    options = ["--host", "192.168.1.7", *(["--decide"] if decide else [])]
+    done, (door,) = doors(monkeypatch, tmp_path / "events.db", *options)
+    cookies = {"loopguard": door.token}
+    assert done.code == 0 and door.token in door.link
+    assert door.admits(cookies) and not door.admits({})
+    assert door.decides(cookies) is decide
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_an_address_that_no_browser_can_open_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str
+) -> None:
+    done, found = doors(monkeypatch, tmp_path / "events.db", "--host", host)
+    assert done.code == 2 and "--host names one address" in done.err and not found
+
+
+def test_where_to_look_is_said_only_once_something_is_there(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = console("--store", tmp_path / "events.db", "serve", "--port", port)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"cannot listen on" in done.stderr and done.stderr.count(b"\n") == 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import sys
 
 import click
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.parameters import Whole
-from loopguard_console.serving.door import Door, is_loopback
+from loopguard_console.serving.door import Door, is_everywhere, is_loopback
 from loopguard_console.stores import Options, place_of, refuse_inside
 
 
@@ -39,16 +40,21 @@ def serve(options: Options, host: str, port: int, decide: bool, as_json: bool) -
         raise Refused(
             "serve needs textual-serve, which is not installed here; pip install textual-serve"
         ) from None
+    if is_everywhere(host):
+        raise Refused("--host names one address, by which the browser reaches this machine")
     if decide:
         refuse_inside(options)
     token = secrets.token_urlsafe(24) if decide or not is_loopback(host) else ""
-    door = Door(host, port, token)
-    if as_json:
-        emit({"url": door.link, "decides": bool(token)})
-    else:
-        may = "decides" if token else "only watches"
-        say(f"Open {door.link} (it {may}). Ctrl+C ends.")
+    door = Door(host, port, token, deciding=decide)
+
+    def ready() -> None:
+        if as_json:
+            emit({"url": door.link, "decides": decide})
+        else:
+            say(f"Open {door.link} (it {'decides' if decide else 'only watches'}). Ctrl+C ends.")
+        sys.stdout.flush()
+
     try:
-        ConsoleServer(place_of(options), host, port, door).serve()
+        ConsoleServer(place_of(options), host, port, door, ready).serve()
     except OSError as error:
         raise Failure(f"cannot listen on {door.address}: {error.strerror}") from None

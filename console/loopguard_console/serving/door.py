@@ -15,13 +15,14 @@ COOKIE = "loopguard"
 
 
 class Door:
-    """The rules of one server. ``token`` is empty where nobody may decide."""
+    """The rules of one server. Who shows ``token`` comes in from elsewhere, and decides where *deciding*."""
 
-    def __init__(self, host: str, port: int, token: str) -> None:
+    def __init__(self, host: str, port: int, token: str, *, deciding: bool) -> None:
         shown = f"[{host}]" if ":" in host else host
         self.address = f"{shown}:{port}"
         self.origin = f"http://{self.address}"
         self.token = token
+        self.deciding = deciding
         self.local = is_loopback(host)
 
     @property
@@ -38,7 +39,7 @@ class Door:
             return "pages of other origins may not come in"
         if path == "/ws" and origin is None:
             return "only a browser may open the console"
-        if path != "/" and not self.local and not self.decides(cookies):
+        if path != "/" and not self.admits(cookies):
             return "open the link with the token first"
         return ""
 
@@ -46,9 +47,21 @@ class Door:
         """Whether *token* is ours."""
         return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
 
+    def admits(self, cookies: Mapping[str, str]) -> bool:
+        """Whether a browser with these cookies may watch."""
+        return self.local or self.knows(cookies.get(COOKIE, ""))
+
     def decides(self, cookies: Mapping[str, str]) -> bool:
         """Whether a browser with these cookies may decide."""
-        return self.knows(cookies.get(COOKIE, ""))
+        return self.deciding and self.knows(cookies.get(COOKIE, ""))
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether *host* means all addresses of this machine, and so none that a browser could open."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return not host
 
 
 def is_loopback(host: str) -> bool:

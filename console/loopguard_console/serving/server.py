@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -55,9 +56,11 @@ class ConsoleProcess(AppService):
 
 
 class ConsoleServer(Server):
-    """Serves the console on *store* behind *door*."""
+    """Serves the console on *store* behind *door*. *ready* tells the person where to look."""
 
-    def __init__(self, store: str, host: str, port: int, door: Door) -> None:
+    def __init__(
+        self, store: str, host: str, port: int, door: Door, ready: Callable[[], None]
+    ) -> None:
         super().__init__(
             "loopguard-console",
             host=host,
@@ -67,6 +70,13 @@ class ConsoleServer(Server):
         )
         self.store = store
         self.door = door
+        self._ready = ready
+
+    def serve(self, debug: bool = False) -> None:
+        """Serve until Ctrl-C; ``ready`` is called once the address is ours. Raises ``OSError``."""
+        self.debug = debug
+        self.initialize_logging()
+        web.run_app(self._make_app(), host=self.host, port=self.port, print=lambda _: self._ready())
 
     def initialize_logging(self) -> None:
         logging.getLogger("textual-serve").setLevel(logging.CRITICAL)
@@ -108,7 +118,7 @@ class ConsoleServer(Server):
             answer = web.HTTPSeeOther("/")
             answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
             return answer
-        if not self.door.local and not self.door.decides(request.cookies):
+        if not self.door.admits(request.cookies):
             return web.Response(
                 status=403, text="loopguard-console: open the link with the token\n"
             )

@@ -8,7 +8,7 @@ from loopguard_console.opening import live_app
 from loopguard_core.store.paths import default_store
 
 WATCH, DECIDE = "watch", "decide"
-_WHY_NOT = "This window has no token: it only watches."
+_WHY_NOT = "Without --decide this window only watches."
 
 
 def main(store: str, what: str) -> None:
