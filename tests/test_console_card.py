@@ -28,7 +28,7 @@ def test_a_call_of_a_halted_turn_names_the_reason_and_the_key_that_lifts_it() ->
     for height in (12, 40):
         shown = card(view, Asking(asked, 60.0, True), 80, height).plain
         assert "THE TURN IS HALTED" in shown and "has failed 8 times" in shown
-        assert "Nothing to object" not in shown
+        assert "Allowed" not in shown
         assert "u resume" in " ".join(shown.split())
     log.add("request_resolved", request="R1", resolution="expired", call=asked.call)
     log.add("call_end", call=asked.call, outcome="blocked", result="refused")
@@ -38,7 +38,7 @@ def test_a_call_of_a_halted_turn_names_the_reason_and_the_key_that_lifts_it() ->
 @pytest.mark.parametrize(
     ("event", "data", "said"),
     [
-        ("halt", {"scope": "turn", "by": "me"}, "HALTED BY A PERSON"),
+        ("halt", {"scope": "turn", "by": "me"}, "HALTED BY A HUMAN"),
         ("breakpoint", {"breakpoint": "B1", "condition": "tool:ls"}, "BREAKPOINT"),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_persons_word_is_named(event: str, data: dict[str, str], said: str) ->
     call = log.start("ls", {}, breakpoint="B1" if event == "breakpoint" else "")
     log.add("call_end", call=call, outcome="blocked", result="refused")
     shown = card(view_of(log), None, 80).plain
-    assert said in shown and "Nothing to object" not in shown
+    assert said in shown and "Allowed" not in shown
 
 
 @pytest.mark.parametrize(
@@ -152,3 +152,28 @@ def test_a_call_of_a_process_that_is_gone_does_not_run() -> None:
         desk.take(replace(told, state={"s": state}, events={}))
         assert card(view, None, 80).plain.splitlines()[0].endswith(word)
         assert chain._stands(view, 0)[0] == {"running": "…"}.get(word, word)
+
+
+@pytest.mark.parametrize("height", [12, 40])
+def test_a_call_that_was_denied_before_says_so_beside_its_own_verdict(height: int) -> None:
+    log = looped(2)
+    asked = log.ask("R7", log.start("search", SEARCH), "block")
+    log.add("request_resolved", request="R7", resolution="denied", call=asked.call, by="ada@desk")
+    log.add("call_end", call=asked.call, outcome="blocked", result="no")
+    again = log.start("search", SEARCH)
+    log.add("call_end", call=again, outcome="blocked", result="denied in this turn")
+    shown = " ".join(card(view_of(log), None, 80, height).plain.split())
+    assert "DENIED BEFORE A human denied this call earlier in this turn." in shown
+    assert "search has now been requested 4 times" in shown
+    assert "next time is refused: a human denied it for this turn" in shown
+    assert " told " not in shown
+
+
+def test_a_call_of_a_session_that_a_person_halted_says_so_beside_its_own_verdict() -> None:
+    log = looped(2)
+    log.add("halt", scope="session", by="ada@desk")
+    call = log.start("search", SEARCH)
+    log.add("call_end", call=call, outcome="blocked", result="halted")
+    shown = " ".join(card(view_of(log), None, 80).plain.split())
+    assert "HALTED BY A HUMAN Every call is refused until the halt ends." in shown
+    assert "next time is refused: a human halted the agent" in shown

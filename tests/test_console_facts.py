@@ -103,12 +103,12 @@ def test_calls_that_a_person_let_run_are_told_apart_from_what_was_counted() -> N
     log.add("request_resolved", request="R7", resolution="approved", by="me", call=asked.call)
     view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
     running = " ".join(card(view, None, 60).plain.split())
-    assert "meaning stopped, then let run by a person" in running
+    assert "meaning stopped, then let run by a human" in running
     log.add("call_end", call=asked.call, outcome="ok", result=console_scene.PAGE)
     log.ask("R8", log.start("search", console_scene.QUERY), "block")
     view = View(Recording.of(log.events, guard_of(None, log.config)), live=True)
     again = " ".join(card(view, None, 60).plain.split())
-    assert "4 identical calls since #4, 1 of them let run by a person and not counted" in again
+    assert "4 identical calls since #4, 1 of them let run by a human and not counted" in again
     assert "meaning the call does not run unless you let it" in again
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+import console_scene
 from driving import drive
 from loopguard_console import opening
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
+from loopguard_console.widgets.inbox import InboxList
+from loopguard_console.widgets.sessions import SessionList
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 
@@ -95,3 +99,28 @@ def test_who_has_begun_to_look_around_is_left_where_they_are(
     app._rest = slowly()
     assert shown(app) == ("calm", [])
     assert len(app.desk.sessions) == 3
+
+
+def test_a_session_has_one_name_wherever_it_is_shown() -> None:
+    """In the list, over the chain, in the inbox, in the hint that names the first of several."""
+    desk = console_scene.empty_desk()
+    (one, waits), (two, halts) = console_scene.research(), console_scene.fixer()
+    desk.take(console_scene.batch(one, two, waiting=(waits, halts)))
+    app = ConsoleApp(desk, source="s", decider=console_scene.Nobody())
+
+    async def run() -> tuple[str, str, str]:
+        async with app.run_test(size=(140, 40)) as pilot:
+            await pilot.pause()
+            listed = app.screen.query_one(SessionList)
+            lines = [s.text for s in listed.render_lines(listed.size.region)]
+            chain = str(app.screen.query_one("#chain-title").render())
+            await pilot.press("i")
+            await pilot.pause()
+            inbox = app.screen.query_one(InboxList)
+            waiting = [s.text for s in inbox.render_lines(inbox.size.region)]
+            return "\n".join(lines), chain, "\n".join(waiting)
+
+    listed, chain, waiting = asyncio.run(run())
+    title = "researcher 6f1c2a90"
+    assert title in chain and title in waiting and title[:10] in listed
+    assert desk.title(desk.sessions[0]) == title

@@ -110,7 +110,7 @@ ACTIONS: tuple[Action, ...] = (
         "grants",
         ("O",),
         "grants…",
-        "The overrides in force with what is left of each; revoke one.",
+        "The grants in force with what is left of each; revoke one.",
         CONTROL,
         ("live",),
     ),

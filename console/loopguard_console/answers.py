@@ -43,7 +43,7 @@ def how_it_ended(view: View) -> Content:
 
 def _later(view: View, asked: Asked, said: Event) -> list[tuple[str, str]]:
     """What a person said of a request after its end, and what became of it."""
-    who = safe(said.text("by") or "a person", 60)
+    who = safe(said.text("by") or "a human", 60)
     at = f" at {clock(said.ts)}" if said.ts is not None else ""
     if said.type == "note":
         return [(f"{who} noted{at}: {safe(said.text('text'), 200)}", "")]

@@ -36,7 +36,7 @@ from loopguard_console.pauses import Pauses
 from loopguard_console.places import Bookmarks
 from loopguard_console.punctual import Punctual
 from loopguard_console.remembered import Remembered
-from loopguard_console.render import safe
+from loopguard_console.render import safe, session_title
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
@@ -46,7 +46,6 @@ from loopguard_console.themes import DARK, THEMES, own_variables
 from loopguard_console.typed import KeysInTurn, Typed
 from loopguard_console.view import View
 from loopguard_console.whatif import chosen
-from loopguard_console.widgets.sessions import session_title
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
 

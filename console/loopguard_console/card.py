@@ -48,9 +48,9 @@ WOULD_TITLES = {
 #: What stops a call beside its verdict (a ruling's cause): its title, and the sentence in general.
 STOPS = {
     "latch": ("THE TURN IS HALTED", "A call before this one halted the turn."),
-    "halt": ("HALTED BY A PERSON", "Every call is refused until the halt ends."),
-    "deny": ("DENIED BEFORE", "A person denied this call earlier in this turn."),
-    "breakpoint": ("BREAKPOINT", "A person wants to see such calls before they run."),
+    "halt": ("HALTED BY A HUMAN", "Every call is refused until the halt ends."),
+    "deny": ("DENIED BEFORE", "A human denied this call earlier in this turn."),
+    "breakpoint": ("BREAKPOINT", "A human wants to see such calls before they run."),
 }
 
 
@@ -152,9 +152,9 @@ def _sentence(reason: str) -> str:
 
 def _calm(view: View, row: Row) -> Content:
     where = (
-        f"Nothing to object to. It stands {row.count} times in the last {view.recording.window} calls."
+        f"Allowed. It stands {row.count} times in the last {view.recording.window} calls."
         if row.count > 1
-        else "Nothing to object to: not seen in the calls before."
+        else "Allowed: not seen in the calls before."
     )
     fresh = f" {said}" if row.count > 1 and (said := news(view, row)) else ""
     ahead = f"\nThe next identical call {next_time(view)}." if row.count > 1 else ""
@@ -216,7 +216,7 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
         title = " A MOMENT… " if low else " JUST A MOMENT…  "
     colour = "$text-error" if asking.armed else "$dim"
     if not asking.may:
-        title = " WAITS FOR SOMEBODY "
+        title = " WAITS FOR A HUMAN "
     lines = [
         Content.assemble(
             (title, f"bold reverse {colour}"),
@@ -313,9 +313,14 @@ def _otherwise(request: Request) -> str:
 
 def _past(view: View, row: Row) -> Content:
     said = how_it_ended(view)
+    if row.cause in ("deny", "halt") and row.tier and row.outcome == "blocked":
+        title, words = STOPS[
+            row.cause
+        ]  # the verdict is said above; it is not what stopped the call
+        return Content.assemble((f"{title}  ", "bold $text-primary"), (words, "$text-error"))
     if said.plain or not row.released:
         return said
-    words = "It ran because a person allowed it; it left no mark on the counters."
+    words = "It ran because a human let it; it left no mark on the counters."
     return Content.assemble((words, "$text-success"))
 
 

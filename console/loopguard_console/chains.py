@@ -21,7 +21,7 @@ _HUMAN = {
     "reset": "reset ",
     "halt": "halted ",
     "resume": "resumed",
-    "gap": "events lost: ",
+    "gap": "events missing: ",
     "note": "note: ",
     "session_end": "session ended ",
 }

@@ -19,7 +19,7 @@ from loopguard_console.arranging import (
 from loopguard_console.feed import Batch
 from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
-from loopguard_console.render import safe
+from loopguard_console.render import safe, session_title
 from loopguard_console.view import View
 from loopguard_core.calls import Events
 from loopguard_core.events import Event
@@ -185,7 +185,7 @@ class Desk:
         Put together once for as long as nothing of it changed.
         """
         if self._tree is None:
-            arranger = Arranger(self.order, self.pinned, self._title, self.state, self._rolled_up())
+            arranger = Arranger(self.order, self.pinned, self.title, self.state, self._rolled_up())
             self._tree = arranger.tree([s for s in self.sessions if self._matches(s)])
         return self._tree
 
@@ -202,8 +202,9 @@ class Desk:
             self.filter = filter
         self._tree = None
 
-    def _title(self, session: Session) -> str:
-        return self.named(session.session) or session.name or session.agent or session.session
+    def title(self, session: Session) -> str:
+        """What a person calls a session, here as everywhere: by a name of their own, or as the list does."""
+        return self.named(session.session) or session_title(session, 200)
 
     def _matches(self, session: Session) -> bool:
         if not self.filter:
@@ -250,7 +251,7 @@ class Desk:
             return ""
         what = f"has most to see ({Tier(first.worst).word})" if first.worst else "is the first"
         others = self.names.say("{next_session} goes to the next, {sessions} lists them.")
-        return f"{safe(self._title(first), 40)} {what} of {len(several)} sessions: {others}"
+        return f"{safe(self.title(first), 40)} {what} of {len(several)} sessions: {others}"
 
     def _to_see(self, session: Session) -> tuple[int, ...]:
         tiers = self.views[session.session].recording.tiers

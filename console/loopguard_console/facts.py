@@ -33,6 +33,15 @@ WOULD_WORDS = {
 }
 
 
+#: What an identical call would meet by a person's word (a ruling's cause).
+_PERSONS = {
+    "grant": "runs under a grant",
+    "deny": "is refused: a human denied it for this turn",
+    "halt": "is refused: a human halted the agent",
+    "breakpoint": "waits: it meets a breakpoint",
+}
+
+
 def only_would(view: View, verdict: Verdict) -> bool:
     """Whether a verdict says what the guard would have done, since it had no say in the run."""
     recording = view.recording
@@ -42,14 +51,14 @@ def only_would(view: View, verdict: Verdict) -> bool:
 def _meaning(view: View, row: Row, verdict: Verdict) -> str:
     if only_would(view, verdict):
         return WOULD_WORDS[verdict.tier]
-    if verdict.tier is Tier.BLOCK and _let(view, view.cursor):
-        return "stopped, then let run by a person"
+    if verdict.tier is Tier.BLOCK and let_run(view, view.cursor):
+        return "stopped, then let run by a human"
     if verdict.tier is Tier.BLOCK and row.outcome in ("blocked", "denied"):
         return "the call did not run"
     return TIER_WORDS[verdict.tier].partition(": ")[2]
 
 
-def _let(view: View, index: int) -> bool:
+def let_run(view: View, index: int) -> bool:
     """Whether a call ran because a person let it: by an answer to its request, or by an override."""
     return _answer(view, index) in ("approved", "modified") or view.recording.released(index)
 
@@ -108,7 +117,8 @@ def _heard(view: View, row: Row, verdict: Verdict) -> str:
     if verdict.tier is Tier.WARN:
         return "told"
     answer = _answer(view, view.cursor)
-    if answer in ("approved", "modified", "denied", "halted") or row.released:
+    by_person = answer in ("approved", "modified", "denied", "halted")
+    if by_person or row.released or row.cause in ("deny", "halt"):
         return ""
     return "refusal" if row.outcome == "running" else "told"
 
@@ -159,8 +169,8 @@ def next_time(view: View) -> str:
         "message": "",
     }
     ruling = view.guard.rule(Event("call_start", start.session, ts=start.ts, data=data))
-    if ruling.cause == "grant":
-        return "runs under an override"
+    if ruling.cause in _PERSONS:
+        return _PERSONS[ruling.cause]
     if ruling.tier is Tier.ALLOW and _warns_next(view):
         return "runs, with advice if its answer is the same"
     return {
@@ -225,9 +235,9 @@ def _repeated(view: View, row: Row) -> str:
     if len(alike) < 2:
         return "not these arguments: other calls count here, too"
     words = [f"{len(alike)} identical calls since #{first + 1}"]
-    let = sum(_let(view, index) for index in alike[:-1])
+    let = sum(let_run(view, index) for index in alike[:-1])
     if let:
-        words.append(f"{let} of them let run by a person and not counted")
+        words.append(f"{let} of them let run by a human and not counted")
     began = recording.row(first).ts
     if began is not None and row.ts is not None and row.ts - began >= 0.001:
         words.append(f"in {span(row.ts - began)}")

@@ -46,7 +46,7 @@ _BOOKMARK = "A recording is not written to: {bookmark} bookmarks the call."
 _IN_REPLAY = {
     **dict.fromkeys(_ANSWERS, NOBODY),
     **dict.fromkeys(_CONTROLS, NO_AGENT),
-    "grants": f"A recording has no overrides in force. They are listed {_LIVE_ALONE}",
+    "grants": f"A recording has no grants in force. They are listed {_LIVE_ALONE}",
     "inbox": f"Nothing waits in a recording. Requests are answered {_LIVE_ALONE}",
     "waiting": f"Nothing waits in a recording. Requests are answered {_LIVE_ALONE}",
     "mute": f"Nothing rings in a recording. The bell rings {_LIVE_ALONE}",

@@ -12,7 +12,7 @@ OUTCOMES = {
     "error": ("error", "p-error"),
     "blocked": ("refused", "p-block"),
     "denied": ("denied", "p-error"),
-    "cancelled": ("stopped", "p-dim"),
+    "cancelled": ("cancelled", "p-dim"),
     "pending": ("no end", "p-dim"),
 }
 

@@ -34,6 +34,8 @@ _HIDDEN = re.compile(
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0d"
     "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U0010ffff]"
 )
+#: Ids that say nothing to a person, so that the agent's name is needed beside them.
+_RANDOM = re.compile(r"[0-9a-f]{8}")
 _JOINERS = re.compile("[\u200c\u200d]")
 _JOINED = re.compile("(?<=[\u0300-\U0001ffff])[\u200c\u200d](?=[\u0300-\U0001ffff])")
 # Terminals disagree on the width of these: variation selectors, keycaps, skin tones.
@@ -214,6 +216,15 @@ def size(count: int) -> str:
 def counted(number: int, noun: str) -> str:
     """How many of a thing: ``1 session``, ``3 sessions``."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def session_title(session: Session, width: int) -> str:
+    """What a person calls a session: its name, else its agent with the start of its id."""
+    if session.name:
+        return safe(session.name, width)
+    if _RANDOM.match(session.session) and session.agent:
+        return safe(f"{session.agent} {session.session[:8]}", width)
+    return safe(session.session, width)
 
 
 def halted_words(session: Session) -> str:

@@ -115,7 +115,7 @@ def _proposed(cwd: str, changes: list[Change], *, adds: bool = True) -> Edit:
     try:
         if tomllib.loads(after) != expected:
             raise RuleError(
-                f"{path} is written in a way that only a person can change: edit it by hand"
+                f"{path} is written in a way that only a human can change: edit it by hand"
             )
         section: Any = expected
         for name in top:

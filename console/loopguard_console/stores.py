@@ -140,7 +140,7 @@ def _not_from_inside(store: Store | None) -> None:
     if session:
         above = process_of(store, session) if store is not None else ""
         raise Failure(
-            f"this command decides for a person and does not run inside the guarded agent "
+            f"this command decides for a human and does not run inside the guarded agent "
             f"{safe(session, 60)}{f' (below its {safe(above, 40)})' if above else ''}; "
             "run it in a terminal that the agent did not open"
         )

@@ -32,7 +32,7 @@ class Answer:
     def words(self) -> str:
         """First verdicts, calls saved, stops of calls that made progress, and what people said, in words."""
         first = [f"{tier.word} #{at}" for tier, at in self.sums.first.items() if at is not None]
-        words = ["first " + " · ".join(first) if first else "never objects"]
+        words = ["first " + " · ".join(first) if first else "allows every call"]
         if self.sums.not_run:
             calls = "call" if self.sums.not_run == 1 else "calls"
             words.append(f"{self.sums.not_run} {calls} would not have run")

@@ -1,4 +1,4 @@
-"""``grants``: the overrides in force."""
+"""``grants``: those in force."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from loopguard_core.store.contract import Session, Store
 @json_option
 @click.pass_obj
 def grants(options: Options, session: str, as_json: bool) -> None:
-    """List overrides in force, with what is left of each. The command revoke takes one back."""
+    """List the grants in force, with what is left of each. The command revoke takes one back."""
     now = time.time()
     with reading(options) as store:
         if session:

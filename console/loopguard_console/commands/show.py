@@ -51,6 +51,6 @@ def _head(session: Session, recording: Recording) -> None:
     parts = (name, session.agent, facts["state"], whose(session), session.cwd)
     say("  ".join(part for part in parts if part))
     waits = f"  {session.waiting} waiting" if session.waiting else ""
-    lost = f"  {recording.lost} events lost" if recording.lost else ""
+    lost = f"  {recording.lost} events missing" if recording.lost else ""
     odd = f"  {recording.odd} events make no sense" if recording.odd else ""
     say(f"{len(recording)} calls  worst {recording.worst.word}  guard {guard}{waits}{lost}{odd}")

@@ -1,4 +1,4 @@
-"""The overrides in force, with what is left of each; one can be taken back."""
+"""The grants in force, with what is left of each; one can be taken back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from loopguard_console.keynames import USUAL, KeyNames
-from loopguard_console.render import safe, span
+from loopguard_console.render import counted, safe, span
 from loopguard_core.controls import Grant
 
 
@@ -33,7 +33,7 @@ class Grants(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Static("Overrides in force", markup=False)
+            yield Static("Grants in force", markup=False)
             if self._grants:
                 yield OptionList(*[Option(self._words(g), id=g.grant) for g in self._grants])
                 yield Static(
@@ -51,7 +51,9 @@ class Grants(ModalScreen[str | None]):
         what = "everything" if grant.scope == "session" else safe(key, 24)
         if grant.scope == "signature":
             what += " with the same arguments"
-        left = "any number of calls" if grant.left is None else f"{grant.left} calls left"
+        left = (
+            "any number of calls" if grant.left is None else f"{counted(grant.left, 'call')} left"
+        )
         time = f", {span(grant.expires - self._now)} left" if grant.expires is not None else ""
         until = {"turn": ", until the turn ends", "result": ", until the result changes"}
         note = f"  {safe(grant.note, 40)}" if grant.note else ""

@@ -25,7 +25,7 @@ WORDS = (
     ("signature", "what makes two calls the same for the guard"),
     ("window", "the last N calls; how often a call stands in it shows as ×N"),
     ("A B C …", "calls that came again have a letter and a colour: equal calls, equal letters"),
-    ("· W B H", "the tiers: allowed, warned, blocked, halted"),
+    ("· W B H", "the tiers: allow, warn, block, halt"),
     (
         "▶ ▼ ⟳",
         "folded calls, opened ones, and a cycle: calls that came in turns; {fold} opens and closes",
@@ -39,9 +39,9 @@ WORDS = (
     ("halt", "every further call of the turn is refused until you resume or write to the agent"),
     ("guard", "the policy that judges the calls, and its mode"),
     ("watches", "the mode observe: the guard only says what it would have done"),
-    ("asks you", "the mode ask: a stopped call waits for a person"),
+    ("asks you", "the mode ask: a stopped call waits for a human"),
     ("refuses", "the mode enforce: a stopped call is refused at once"),
-    ("detector", "the part of the policy that objected, such as repetition or cycle"),
+    ("detector", "the part of the policy that fired, such as repetition or cycle"),
     (
         "the tool",
         "what the guard knows of it: that it only reads, that it polls; {rule} changes it",
@@ -64,7 +64,7 @@ WORDS = (
         "?",
         "in the list: events of the session could not be written; ? gap in the chain says where, and how many",
     ),
-    ("let go", "the call ran because a person allowed it; it left no mark on the counters"),
+    ("released", "the call ran because a human let it; it left no mark on the counters"),
 )
 
 

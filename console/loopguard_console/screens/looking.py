@@ -132,7 +132,7 @@ class Looking(DecidingScreen):
         await self.console_app.open_screen(InboxScreen())
 
     async def action_grants(self) -> None:
-        """The overrides in force in this session."""
+        """The grants in force in this session."""
         view, app = self.view, self.console_app
         if view is None:
             return

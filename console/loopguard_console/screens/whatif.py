@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import ClassVar, NamedTuple
 
 from textual import work
@@ -87,8 +88,8 @@ class WhatIf(ModalScreen[Chosen | None]):
         tops = [0]
         for number, answer in enumerate(self._answers, 1):
             beside = min(len(answer.tiers), width) + len(answer.words) + 2 <= width
-            between = "  " if beside else f"\n{' ' * (_NAME + 2)}"
-            words = (f"{between}{answer.words}", "$dim")
+            below = "".join(f"\n{' ' * (_NAME + 2)}{part}" for part in wrap(answer.words, width))
+            words = (f"  {answer.words}" if beside else below, "$dim")
             tops.append(sum(line.plain.count("\n") + 1 for line in lines))
             shown = tier_line(answer.tiers, width, view.cursor)
             lines.append(self._line(number, answer.policy, shown, words))

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from rich.segment import Segment
 
+from loopguard_console.facts import let_run
 from loopguard_console.folding import Line
 from loopguard_console.marks import OUTCOMES, mark_words
 from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
@@ -186,15 +187,15 @@ class Chain(VirtualList):
         asked = recording.asked_at.get(index)
         if asked is not None and ((view.live and not asked.resolved) or asked.waits_at(view.seq)):
             return f"waits {safe(asked.request, 6)}", "p-ask"
-        return "let go" if outcome == "ok" and recording.released(index) else word, style
+        return "released" if outcome == "ok" and let_run(view, index) else word, style
 
     def _tail(self, view: View, row: Row, width: int) -> list[Segment]:
         """Outcome, duration, count in the window and tier, from the right edge."""
         word, style = self._stands(view, row.number - 1)
         close = _close(width)
         time = span(row.duration)
-        more = 0 if time else max(0, len(word) - 8)  # what waits has no duration yet, but a name
-        out = [Segment(" "), Segment(word if close else pad(word, 8 + more), self.style(style))]
+        more = 0 if time else max(0, len(word) - 9)  # what waits has no duration yet, but a name
+        out = [Segment(" "), Segment(word if close else pad(word, 9 + more), self.style(style))]
         if not close:
             out.append(Segment(pad(time, 6 - more, right=True), self.style("p-dim")))
         many = row.count > 1

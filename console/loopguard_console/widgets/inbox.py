@@ -83,8 +83,9 @@ class InboxList(VirtualList):
         ]
         if width >= 70:
             session = desk.session(request.session)
-            agent = (session.name or session.agent) if session is not None else request.session
-            head.append(Segment(pad(safe(agent, 14), 15), self.style("p-text")))
+            title = desk.title(session) if session is not None else request.session
+            wide = 24 if width >= 110 else 14
+            head.append(Segment(pad(safe(title, wide), wide + 1), self.style("p-text")))
         tail = [
             Segment(
                 pad(time, 10 if late else 6, right=True) + " ",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import cut, cut_middle, pad, safe, size, tier_letter
+from loopguard_console.render import (
+    cut,
+    cut_middle,
+    pad,
+    safe,
+    session_title,
+    size,
+    tier_letter,
+)
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
 
@@ -25,8 +32,6 @@ _DOTS = {
 
 #: The most cells of a title that are looked at.
 _LONGEST = 200
-#: Ids that say nothing to a person, so that the agent's name is needed beside them.
-_RANDOM = re.compile(r"[0-9a-f]{8}")
 
 
 class SessionList(VirtualList):
@@ -124,12 +129,3 @@ class SessionList(VirtualList):
         waiting = self.desk.waiting if self.desk is not None else []
         names = [r.request for r in waiting if r.session == session and not r.resolution]
         return safe(names[0], 6) if len(names) == 1 else f"{len(names)} wait" if names else ""
-
-
-def session_title(session: Session, width: int) -> str:
-    """What a person calls a session: its name, else its agent with the start of its id."""
-    if session.name:
-        return safe(session.name, width)
-    if _RANDOM.match(session.session) and session.agent:
-        return safe(f"{session.agent} {session.session[:8]}", width)
-    return safe(session.session, width)

@@ -71,7 +71,7 @@ class StatusBar(Pane):
                 (f"judged with {safe(guard.policy.name, 24)}, not as recorded ", "$text-accent")
             ]
         if view.recording.lost:
-            parts.insert(0, (f"{size(view.recording.lost)} events lost ", "$text-error"))
+            parts.insert(0, (f"{size(view.recording.lost)} events missing ", "$text-error"))
         return parts
 
     def _behind(self, desk: Desk) -> list[tuple[str, str]]:
