@@ -280,6 +280,10 @@ def _cache_file(content: bytes, path: str, environ: Mapping[str, str]) -> str:
     return os.path.join(state_folder(environ), "config", f"{name}.json")
 
 
+#: Below it: what hooks could not write to the log.
+MISSING = "missing"
+
+
 def state_folder(environ: Mapping[str, str] | None = None) -> str:
     """Where what can be made again is kept: ``loopguard`` in the person's state directory.
 

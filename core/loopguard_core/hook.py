@@ -17,7 +17,7 @@ import time
 
 from loopguard_core import files, hook_signals, patterns, pinning
 from loopguard_core.agents import host
-from loopguard_core.config import ConfigError, denies
+from loopguard_core.config import MISSING, ConfigError, denies, state_folder
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
@@ -87,6 +87,8 @@ class Hook:
                 missed = not isinstance(error, (ConfigError, StoreError))
                 known = not missed or isinstance(error, host.HostError)
                 why = str(error) if known else f"internal error: {told(error)}"
+                if not missed and self.heard is not None:
+                    self._count(self.heard, why)
                 self.answer = (self._failed(why, missed=missed),)
         return self.answer[0] if self.answer else None
 
@@ -189,6 +191,33 @@ class Hook:
         if told:
             live.note("note", {"text": told, "by": "loopguard"})
             self.say(told)
+        if store is not None and os.path.isdir(os.path.join(state_folder(self.environ), MISSING)):
+            self._own_up(heard, live)
+        answer = self._judge(heard, live)
+        if live.failure:
+            self._count(heard, live.failure)
+        if heard.kind == host.END and store is not None:
+            store.close()
+        return answer
+
+    def _count(self, heard: Heard, why: str) -> None:
+        """An event that the log does not get is counted for the next hook that can write to it."""
+        if heard.session and heard.kind in (host.BEFORE, host.AFTER, host.TURN):
+            from loopguard_core import missing  # only where something failed
+
+            missing.count(heard.session, why, self.environ)
+
+    def _own_up(self, heard: Heard, live: LiveSession) -> None:
+        """Say in the log what earlier hooks of the session could not write."""
+        from loopguard_core import missing
+
+        events, why = missing.claim(heard.session, self.environ)
+        if events:
+            live.note("gap", {"count": events, "reason": why})
+            if live.failure:
+                missing.count(heard.session, why, self.environ, events)
+
+    def _judge(self, heard: Heard, live: LiveSession) -> dict[str, Any] | None:
         if heard.kind == host.BEFORE:
             return self._before(heard, live)
         if heard.kind == host.AFTER:
@@ -204,8 +233,6 @@ class Hook:
         elif heard.kind == host.END:
             live.end(heard.reason)
             pinning.drop(heard.session, self.environ)
-            if store is not None:
-                store.close()
         return None
 
     def _joined(self, heard: Heard, pin: Pin, doors: Doors, store: Store | None) -> LiveSession:
