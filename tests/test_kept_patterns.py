@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from hooks import LAUNCHER, Host
-from loopguard_core import apart, kept_patterns, patterns, redact
+from loopguard_core import apart, kept_patterns, known_names, known_secrets, patterns, redact
 from loopguard_core.kept_patterns import KeptPatterns
 from processes import environment
 
 #: Modules that cost a hook more than they do for it.
 SLOW = {"re", "json", "enum", "dataclasses", "typing", "tomllib", "datetime", "_hashlib"}
-LOOKED_FOR = (*redact._TOKENS.values(), *redact._NAMES.values(), redact._ENV, redact._BEARER)
+LOOKED_FOR = (*known_secrets.TOKENS.values(), *known_names.NAMES.values(), known_names.BEARER)
 SHAPES = sorted(
     {shape.pattern for shape in LOOKED_FOR}
-    | {redact._VALUE, redact._LIST, redact._HEADER}
+    | {known_names._VALUE, known_names._LIST, known_names._HEADER, known_names._PRIVATE}
     | {apart._MEMBERS, apart._WRAPPED, apart._HEADER, apart._PAIR, apart._MARKUP, patterns.MIXED}
 )
 

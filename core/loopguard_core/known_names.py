@@ -1,0 +1,301 @@
+"""Secrets that are known by the names of what holds them: fields, variables, flags, headers.
+
+Names are looked for in a lowered text, by a letter that most texts lack or that their shape is quickly tried at.
+The match ends with the name; what a value looks like depends on where the name stands: in JSON (also in JSON inside
+JSON), YAML, XML, code, a query, a shell.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.known_secrets import Shape, all_from, each, piped
+from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Iterator
+
+    from loopguard_core.known_secrets import Span
+
+__all__ = ["BEARER", "NAMES", "named", "stands_alone", "values"]
+
+#: The largest key or list of cookies that is looked through, in characters.
+_OBJECT = 20_000
+
+_KEYED = "api access private secret encryption signing auth master account shared license subscription hmac functions"
+_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[ _-]key)" for word in _KEYED.split())
+# Groups with a name have values of a kind of their own (``_KINDS``).
+NAMES = {
+    "w": Shape(
+        r"w(?:ord(?<=password)|d(?:(?<=[ch][ht]passwd)(?P<login>)|(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==))",
+        *("word", "wd", "jwt="),
+    ),
+    "k": Shape(
+        rf"k(?:en(?<=token)(?!s|i[sz]e)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
+        r"|(?==)(?:(?<![a-z0-9_.$-]key)|(?<=\\[nrt]key))(?P<bare>))"
+        r"|ie(?<=cookie)(?:(?P<jar>(?=s\\*\"\s*:\s*\[\s*\{))|(?P<header>))|ty(?<=[\"']kty)(?P<jwk>(?=\\*[\"']))"
+        r"|(?:s(?<=hooks)|b2(?<=hookb2))(?P<hook>))",
+        *("token", "key", "cookie", "kty", "hook"),
+    ),
+    "z": Shape("zation(?<=authorization)(?P<header>)", "authorization"),
+    # for browsers, ``credentials`` is also a way to fetch
+    "c": Shape(
+        r"cre(?:t(?<=secret)(?!s)|dentials?+(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b))",
+        "cre",
+    ),
+    "p": Shape(
+        r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))",
+        *("passphrase", "pass=", "pass:", 'pass"', "pass\\", "pass'"),
+    ),
+}
+BEARER = Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
+
+_VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
+          |field|hint|id\b|manager|reset|required))
+    (?P<rest>[A-Za-z0-9_-]{{0,40}})
+    (?:(?P<key>")|{QUOTE}(?:\](?=\s?=\s?['\\]))?)?
+    \s*(?::\s*[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\]))?(?:=>|:=|==?|:)\s*
+    (?:[|>][+-]?(?:\\+[nr])+\s+)?
+    (?: [bu$]?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
+        (?P<quoted>{TEXT}++)(?P=q)
+      | (?P<bare>(?![${{<*%/\[])[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
+_FLAG = rf"""(?x)(?![_-]?(?:file|stdin|path|policy|url|env\b|command|helper|manager|store\b|reset|less))[\w-]{{0,40}}(?:\s{{1,8}}{QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
+    (?P<word>[^\s"'\\$<{{*%-][^\s"'\\]*)"""
+# a list of values, as headers have
+_LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
+    (?P=q)(?P<values>{TEXT}++(?:(?P=q)\s*,\s*(?P=q){TEXT}*+)*)(?P=q)\s*\]"""
+_SETTING = ("--", " -", "'-", '"-', "login", "set", "env", "ENV ", "ARG ", "config")
+_BEFORE_WORD = (
+    r"--[\w-]{0,30}$|[\s\"']-[A-Za-z]{0,20}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
+    r"|(?:setenv|setx|ENV|ARG|set -\w{1,3}) [A-Z0-9_]{0,40}$"
+    r"|config(?:ure)? (?:(?:set|--\w{1,10}) [\w./:-]{0,60}|\w{1,40}\.[\w./:-]{0,60})$"
+    r"|(?:getenv|environ\.get|setdefault|\.set|setProperty)\(\\*[\"'][\w.-]{0,40}$"
+)
+_HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|{QUOTE}?)\s*
+    (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
+# Words that stand where a value would, in code, schemas and counts.
+_NO_SECRET = (
+    r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
+    r"|optional|undefined|required|secretstr|self|os|await|new|yield|not|lambda|pass|unexpected|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
+)
+# A value after nothing but KEY=: random, and so neither words with dashes between nor a path.
+_RANDOM = rf"""(?x)={QUOTE}?(?P<value>(?=[A-Za-z0-9+/]{{0,400}}[0-9])(?=[0-9+/]{{0,400}}[A-Za-z])
+    (?=[A-Za-z0-9+/_-]*?(?=[A-Za-z]*[0-9][A-Za-z]*[0-9])[A-Za-z0-9]{{12}})[A-Za-z0-9+_-][A-Za-z0-9+/_-]{{15,}}={{0,2}})(?=['"\\\s;&]|$)"""
+# The private members of a key in JSON (RFC 7517, 7518), and the values of a browser's cookies.
+_PRIVATE = r"""(?P<q>\\*["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s*:\s*(?P=q)(?P<value>[A-Za-z0-9_=+/-]{8,})(?P=q)"""
+_COOKIE = rf"""(?P<q>(?P<b>\\*)")value(?P=q)\s*:\s*(?P=q)(?P<value>{TEXT}++)(?P=q)"""
+# The addresses at which anybody may post who knows them: Slack, Discord, Teams, Zapier.
+_HOOK = r"""(?x)hook(?:s\.slack\.com/(?:services|workflows|triggers)/(?P<slack>[A-Za-z0-9/]{16,})
+    |s/(?<=discord.com/api/webhooks/|cordapp.com/api/webhooks/)[0-9]{15,20}/(?P<discord>[A-Za-z0-9_-]{40,})
+    |b2/(?P<teams>[A-Za-z0-9@-]+/IncomingWebhook/[A-Za-z0-9/-]+)
+    |s\.zapier\.com/hooks/catch/(?P<zapier>[0-9]+/[A-Za-z0-9]+))"""
+# What htpasswd is given, and what chpasswd reads from a text of the shell's.
+_HTPASSWD = rf"""(?x)(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+-[A-Za-z]{{0,5}}b[A-Za-z]{{0,5}}(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+[^\s|;&"\\]{{1,200}}
+    \s+(?:[^\s|;&"\\]{{1,200}}\s+)?{QUOTE}?(?P<value>[^\s|;&'"\\$][^\s|;&'"\\]*)(?={QUOTE}?\s*(?:[|;&>"\\]|$))"""
+_HERE = rf"""(?x)[ ]*<<<[ ]*{QUOTE}?[\w.-]{{1,64}}:(?P<value>[^\s'"\\$][^'"\\]*)
+    |[^\\"'<]{{0,40}}<<-?[ ]*{QUOTE}?(?P<end>\w{{1,40}}){QUOTE}?\\+n"""
+_LINE = r"""[\w.-]{1,64}:(?P<value>[^\\"']+)"""
+
+
+def named(text: str, low: str, names: Iterable[tuple[str, Shape]]) -> list[Span]:
+    """Where the values of *names* stand in *text*; those are looked for in the lowered text *low*."""
+    spans: list[Span] = []
+    for letter, name in names:
+        if letter in low and (first := name.search(low)):
+            kinds: dict[str, list[re.Match[str]]] = {}
+            spans += _found(text, _plain(all_from(first), kinds), _value)
+            for kind, found in kinds.items():
+                spans += _KINDS[kind](text, found)
+    return spans
+
+
+def values(text: str, names: Iterable[re.Match[str]]) -> list[Span]:
+    """The values of *names* that were found in *text*."""
+    return list(_found(text, names, _value))
+
+
+def _plain(
+    names: Iterator[re.Match[str]], kinds: dict[str, list[re.Match[str]]]
+) -> Iterator[re.Match[str]]:
+    """*names* of fields; those that have values of another kind go to *kinds*."""
+    for name in names:
+        if name.lastgroup is None:
+            yield name
+        else:
+            kinds.setdefault(name.lastgroup, []).append(name)
+
+
+def _found(
+    text: str,
+    names: Iterable[re.Match[str]],
+    value: Callable[[str, re.Match[str]], Span | None],
+) -> Iterator[Span]:
+    """The values of *names*. A name inside a value says nothing of its own, so this stays linear."""
+    end = 0
+    for name in names:
+        if name.start() >= end:
+            span = value(text, name)
+            if span is not None:
+                end = span[1]
+                yield from each(text, *span)
+
+
+def _header(text: str, name: re.Match[str]) -> Span | None:
+    found = compiled(_LIST).match(text, name.end())
+    if found is not None:
+        return found.span("values")
+    found = compiled(_HEADER).match(text, name.end())
+    if found is not None:
+        return found.span("text")
+    if _takes_a_word(text, name.start()):
+        found = compiled(_FLAG).match(text, name.end())
+        return found.span("word") if found is not None else None
+    return _apart(text, name, header=True)
+
+
+def _value(text: str, name: re.Match[str]) -> Span | None:
+    """The value that belongs to the *name* that was found in *text*."""
+    found = compiled(_VALUE).match(text, name.end())
+    if found is None:
+        return _elsewhere(text, name)
+    if found.group("quoted"):
+        return found.span("quoted")
+    bare = found.group("bare")
+    start, end = found.span("bare")
+    if stands_alone(text, start):  # a JSON value that is no string: a number, or a word
+        secret = bare[0] in "-0123456789" and name.group().startswith(("w", "pass"))
+    elif text[name.start() - 1 : name.start()] == " ":  # a name of two words stands in prose, too
+        secret = compiled(MIXED).match(bare) is not None
+    else:
+        word = bare.rpartition("_")[2]  # token = new_token
+        same = word.islower() and text.endswith(word, 0, name.end())
+        secret = not same and compiled(_NO_SECRET).match(bare) is None
+    return (start, end) if secret else None
+
+
+def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
+    """The value where nothing but its place says that it belongs to the *name*."""
+    if _takes_a_word(text, name.start()):
+        found = compiled(_FLAG).match(text, name.end())
+        if found is None and text.startswith("-stdin", name.end()):
+            return next(iter(piped(text, name.start())), None)
+        return found.span("word") if found is not None else None
+    found = compiled(_LIST).match(text, name.end())
+    if found is not None:
+        secret = compiled(_NO_SECRET).match(found.group("values")) is None
+        return found.span("values") if secret else None
+    found_apart = _apart(text, name)
+    if found_apart is None and name.group() == "wd":
+        return next(iter(piped(text, name.start())), None)
+    return found_apart
+
+
+def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
+    near = text[name.end() : name.end() + 100]
+    if not ('"' in near or ">" in near or "value" in near):
+        return None
+    from loopguard_core.apart import value  # few texts name what they do not give
+
+    return value(text, name.start(), name.end(), header)
+
+
+def _takes_a_word(text: str, at: int) -> bool:
+    """True where the name at *at* is a command-line flag, or one that a word sets: in a shell, a ``.netrc``."""
+    before = text[max(0, at - 80) : at]
+    if not any(word in before for word in _SETTING):
+        return False
+    return compiled(_BEFORE_WORD).search(before) is not None
+
+
+def stands_alone(text: str, at: int) -> bool:
+    """True where a JSON value that is no string begins at *at*: inside a string, quotes are escaped."""
+    return text[at - 2 : at] == '":' and text[at - 3 : at - 2] != "\\"
+
+
+# -- values of a kind of their own
+
+
+def _headers(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    return _found(text, names, _header)
+
+
+def _bare(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What a variable holds that is just called ``KEY``. In small letters that is a name for anything."""
+    for name in names:
+        if text.startswith("KEY", name.start()):
+            found = compiled(_RANDOM).match(text, name.end())
+            if found is not None:
+                yield found.span("value")
+
+
+def _logins(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """Passwords that ``htpasswd`` and ``chpasswd`` are given."""
+    end = 0
+    for name in names:
+        at = name.end()
+        if at < end:
+            continue
+        if text.startswith("ht", name.start() - 6):
+            found = compiled(_HTPASSWD).match(text, at)
+        else:
+            yield from piped(text, name.start())
+            found = compiled(_HERE).match(text, at)
+        if found is None:
+            continue
+        end = found.end()
+        if found.group("value"):
+            yield found.span("value")
+        elif found.group("end"):
+            last = text.find(found.group("end"), end, end + _OBJECT)
+            last = last if last >= 0 else end + _OBJECT
+            for line in compiled(_LINE).finditer(text, end, last):
+                yield line.span("value")
+            end = last
+
+
+def _jwks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """The private members of keys in JSON."""
+    end = 0
+    for name in names:
+        at = name.start()
+        if at >= end:
+            start = text.rfind("{", max(end, at - _OBJECT), at)
+            end = _end(text, "}", at)
+            if start >= 0:
+                yield from _values(_PRIVATE, text, start, end)
+
+
+def _hooks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    for name in names:
+        found = compiled(_HOOK).match(text, name.start() - 3)
+        if found is not None:
+            yield found.span(found.lastgroup or 0)
+
+
+def _jars(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """The values of a browser's cookies."""
+    end = 0
+    for name in names:
+        if name.start() >= end:
+            end = _end(text, "]", name.end())
+            yield from _values(_COOKIE, text, name.end(), end)
+
+
+def _end(text: str, sign: str, at: int) -> int:
+    found = text.find(sign, at, at + _OBJECT)
+    return found if found >= 0 else at + _OBJECT
+
+
+def _values(pattern: str, text: str, start: int, end: int) -> Iterator[Span]:
+    for found in compiled(pattern).finditer(text, start, end):
+        yield found.span("value")
+
+
+_KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
+    "header": _headers,
+    "bare": _bare,
+    "login": _logins,
+    "jwk": _jwks,
+    "jar": _jars,
+    "hook": _hooks,
+}

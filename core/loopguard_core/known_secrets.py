@@ -1,0 +1,302 @@
+r"""Secrets that are known by what they look like: tokens with a beginning of their own, keys, what stands on command lines.
+
+Most texts lack a letter that a secret of some shape cannot do without, which is seen at the speed of memory; only
+where it is there is a shape looked for, in one walk from letter to letter. What is frequent shares a walk: all
+that follows a dash is tried in one, and so is what follows an underscore, a dot or an ``A``. At each letter the walk
+asks first for what rules out nearly all places (sixteen characters without a break, say).
+
+The forms are those that the vendors document, and that the public lists of secret scanners name.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.patterns import QUOTE, TEXT, compiled, escape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator
+
+    Span = tuple[int, int]
+
+__all__ = ["START", "TOKENS", "Shape", "all_from", "each", "piped", "tokens"]
+
+#: Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
+START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+#: As START, and not in the middle of base64.
+_BARE = r"(?:(?<![A-Za-z0-9+/])|(?<=\\[bfnrt]))"
+#: Characters before a command line's flag in which its command is looked for.
+_REACH = 300
+#: A first search in a text of more characters compiles its shape: to look for each of its words would take longer.
+_LARGE = 50_000
+
+
+def _behind(prefixes: str) -> str:
+    """One look behind for all of *prefixes* that are of the same length: the matcher wants to know how far to go back."""
+    found: dict[int, list[str]] = {}
+    for prefix in prefixes.split():
+        found.setdefault(len(prefix), []).append(prefix.replace(".", r"\."))
+    return "|".join(f"(?<={'|'.join(same)})" for same in found.values())
+
+
+class Shape:
+    """What a secret, or the name of one, looks like. Each match has one of the *words*.
+
+    It is compiled when a text first has such a word, or when it is looked for a second time: a hook process,
+    which lives for one call, mostly compiles none.
+    """
+
+    __slots__ = ("_words", "pattern", "search")
+
+    def __init__(self, pattern: str, *words: str) -> None:
+        self.pattern, self._words = pattern, words
+        #: Finds the first in a text.
+        self.search: Callable[[str], re.Match[str] | None] = self._search_by_words
+
+    def _search_by_words(self, text: str) -> re.Match[str] | None:
+        self.search = self._compile_and_search
+        if len(text) > _LARGE or any(word in text for word in self._words):
+            return self.search(text)
+        return None
+
+    def _compile_and_search(self, text: str) -> re.Match[str] | None:
+        self.search = compiled(self.pattern).search
+        return self.search(text)
+
+
+# -- what follows a dash
+
+_DASHED = "xapp- tvly- pplx- pypi- PMAK- NRAK- NRII- NRJS- HRKU- glpat- glptt- glcbt- gloas- glimt- glrtr- nvapi- tskey- dnkey- fio-u- tk-us- GOCSPX- glsoat- glffct- ctx7sk- glagent- xkeysib- FLWSECK- s-s4t2ud- s-s4t2af- xsmtpsib- FLWSECK_TEST- AGE-SECRET-KEY- bedrock-api-key-"
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
+
+
+def _next(name: str) -> str:
+    """How a flag goes on to its word, in a shell and in a list of words; *name* is free for a group."""
+    return rf"""(?:[ ]{QUOTE}?|(?P<{name}>\\*["'])\s?,\s?(?P={name}))"""
+
+
+def _login(name: str) -> str:
+    """A login as a flag's word; its password is the group."""
+    return rf"""(?:[ =]['"\\]*|(?P<{name}>\\*["'])\s?,\s?(?P={name}))(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})"""
+
+
+def _word(name: str) -> str:
+    return rf"""{_next(name + "_")}(?P<{name}>[^\s'"\\-][^\s'"\\]{{0,2000}})"""
+
+
+# Groups with a name are secrets of certain commands only (``_COMMANDS``).
+_DASH = rf"""(?x)-(?:
+    (?<=[IKTUXYa-eg-iklnopr-uxy]-)(?=[A-Za-z0-9_-]{{16}})(?:
+      (?:(?:(?<={START}sk-)|{_behind(_DASHED)}|(?<=xai-|pul-|p8e-|llx-|csk-)(?<={START}....)
+          |(?<=xox[a-eprs]-)|(?<=gl[dfr]t-)|(?<=sq0[acis]tp-|sq0csp-)|(?:(?<={START}key-)|(?<={START}fc-))(?=[0-9a-f]{{32}})
+          |(?<={START}ico-)(?=[A-Za-z0-9]{{32}}))
+          ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+(?:%[0-9A-F]{{2}}[A-Za-z0-9_-]*)*)
+        |(?:(?<={START}(?:sdk|mob|api)-)|(?<=access-sandbox-|ess-production-|ss-development-))(?={_UUID})([0-9a-f-]{{36}})
+        |(?<={START}pat-)(?=[a-z]{{2}}[0-9]-{_UUID})([0-9a-z-]{{40}}))
+      |(?<={START}API-)([A-Z0-9]{{26,32}})(?![A-Za-z0-9]))
+  # the command lines of curl, sshpass, openssl and keytool: what follows may be a flag as well
+  |(?=-(?:(?:proxy-)?user{_login("_1")}|pass(?<=--pass)(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
+  | p(?:(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]{{1,2000}})|ass(?:in|out)?[ =]pass:([^\s'"\\]{{1,2000}})
+    |(?<=[ "']-p){QUOTE}?(?P<glued>[^\s'"\\]{{1,2000}}))
+  | u(?:{_login("_2")}|s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
+    |[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)(?P<login>[^\s'"\\-][^\s'"\\]{{1,2000}}))
+  | [LPSUabdhksw](?:(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
+    |(?<=Private-L)ines:[ ]\d+(?:\\+[nr])+((?:[A-Za-z0-9+/=]|\\+[nr])+)
+    # of others, where the flag alone says nothing
+    |(?<=a){_word("redis")}|(?<=w){_word("ldap")}|(?<=P){_word("zip")}
+    |(?<=b)[ ]?(?:{QUOTE}(?P<jar>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}})|(?P<cookie>[\w.%-]{{1,100}}=[^\s'"\\]{{1,2000}})
+      |(?P<crumb_>\\*["'])\s?,\s?(?P=crumb_)(?P<crumb>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}}))
+    |(?<=[ "']-h)p{QUOTE}?(?P<rar>[^\s'"\\]{{1,2000}})
+    |(?<=S)(?=[ "'\\])(?P<sudo>)
+    |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}}))))"""
+_COMMANDS = {
+    "glued": r"mysql\w{0,9}|mariadb[\w-]{0,9}|7z[azr]?|(?:un)?rar",
+    "rar": r"(?:un)?rar",
+    "zip": r"(?:un)?zip",
+    "redis": r"(?:redis|valkey|keydb)-cli",
+    "ldap": r"ldap\w{2,12}",
+    "smb": r"smb\w{2,12}|rpcclient|net|wmic|winexe",
+    "jar": "curl",
+    "cookie": "curl",
+    "crumb": "curl",
+}
+
+# What is piped to sudo, passwd, chpasswd or a flag such as --password-stdin; of a login its password.
+_PIPED = rf"""(?x)(?:echo|printf)\s+(?:-\w+\s+){{0,3}}(?:{QUOTE}%s(?:\\+n)*{QUOTE}\s+)?{QUOTE}?(?:[\w.-]{{1,64}}:)?
+    (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?)(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
+
+# -- what follows an underscore, a dot, an A
+
+_SHORT = "npm_ gsk_ sbp_ ntn_ e2b_ squ_ sqp_ sqa_ sgp_ pnu_ nfp_ phx_ phs_ ddp_ rnd_ dtn_ cfk_"
+_LONG = "ghp_ gho_ ghu_ ghs_ ghr_ glsa_ jina_ bkua_ rdme_ napi_ cfut_ cfat_ whsec_ dop_v1_ doo_v1_ dor_v1_ sm_aat_ sm_pat_ sm_sat_ sntrys_ sntryu_ lin_api_ api_org_ CLOJARS_ lsv2_pt_ lsv2_sk_ dckr_pat_ dckr_oat_ rubygems_ rzp_live_ wandb_v1_ flb_live_ lin_oauth_ apify_api_ github_pat_ pylf_v1_us_ pylf_v1_eu_ duffel_live_ duffel_test_ shippo_live_ shippo_test_"
+_STRIPE = "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ pk_live_ pk_test_"
+# These have dashes, dots and more in them.
+_MIXED = "tgp_v1_ vcp_ vci_ vca_ vcr_ vck_ tfp_ fo1_ fm2_ figd_ fm1a_ fm1r_ sb_secret_ pscale_pw_ pscale_tkn_ pscale_oauth_"
+# The names of variables of the environment whose values are secrets end so.
+_ENV = "_KEY _PASS _JWT _CREDS _PAT= _AUTH= _auth="
+_UNDERSCORE = rf"""(?x)_(?=[A-Za-z0-9_-]{{16}}|KEY|PASS|JWT|CREDS|PAT=|AUTH=|auth=)(?:
+    (?=[a-z_-]{{0,20}}[A-Z0-9])(?:
+      (?=[A-Za-z0-9]{{16}})(?:(?:{_behind(_LONG)}|{_behind(_STRIPE)}|(?<=shp.._)
+          |(?:{_behind(_SHORT)})(?<={START}....)|(?<={START}r8_)|(?<={START}hf_)
+          |(?<={START}glc_|{START}ops_)(?=eyJ)|(?<={START}secret_)(?=[A-Za-z0-9]{{32}})|(?<={START}sk_)(?=[0-9a-f]{{48}})
+          |(?<=pcsk_[A-Za-z0-9]{{5}}_|csk_[A-Za-z0-9]{{6}}_)|(?<={START}re_[A-Za-z0-9]{{8}}_)(?=[A-Za-z0-9]{{24}})
+          |(?<=live_|test_)(?=[0-9a-f]{{35}}(?![A-Za-z0-9])))
+          ([A-Za-z0-9_]+)
+        |([A-Za-z0-9]{{29}})_mmk(?![A-Za-z0-9]))
+      |(?:{_behind(_MIXED)})([A-Za-z0-9_=+/.-]*[A-Za-z0-9_=-]))
+    |(?:KEY|PASS|JWT|CREDS|PAT(?==)|AUTH(?==)|auth(?==(?=[A-Za-z+/]{{0,80}}[0-9=])[A-Za-z0-9+/]{{12,}}={{0,2}}(?:[\s"'\\]|$)))
+      (?=[A-Za-z0-9_]{{0,40}}(?:\s?=|\\*"\s?:\s?\\*")|:\s[^\s"'\\,(]{{4,}}["'\\])(?P<env>))"""
+
+# A bot of Discord is named by its number in base64, in which all digits look alike.
+_BOT = "(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5])"
+_DOT = rf"""(?x)\.(?=[A-Za-z0-9_-]{{16}})(?:
+    (?<=[Gablrstu19]\.)(?:(?<=hv[sbr]\.)(?<={START}....)|(?<=SG\.)(?=[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16}})
+      |(?<=ya29\.)(?<={START}.....)|(?<=atlasv1\.)|(?<={START}sl\.)(?=[A-Za-z0-9_=-]{{60}})|(?<={START}sl\.u\.)
+      |(?<={START}s\.)(?=(?=[A-Za-z]*[0-9])(?=[0-9a-z]*[A-Z])[A-Za-z0-9]{{24}}(?![\w(\[-]|\.\w))
+      |(?<={START}dp\.(?:pt|st|ct|sa)\.)|(?<={START}v1\.)(?=0-[0-9a-f]{{24}}-))
+    |(?<=[A-Za-z0-9_-]{{6}}\.)(?:(?<=pat[A-Za-z0-9]{{14}}\.)(?=[0-9a-f]{{64}})|(?<=dt0[cs][0-9]{{2}}\.[A-Z0-9]{{24}}\.)
+      |(?<=[ps]at\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9]{{24}}\.)
+      |(?<=\.[A-Za-z0-9_-]{{6}}\.)(?:(?<={_BOT}{{6}}[MNO]..{{7}}\.)|(?<={_BOT}{{6}}.{{7}}\.)|(?<={_BOT}{{5}}[MNO]...{{7}}\.))
+        (?=[A-Za-z0-9_-]{{27}}))
+    |(?<=dp\.st\.[a-z]{{3}}\.)(?=[A-Za-z0-9]{{40}}))
+    ([A-Za-z0-9_=-]+(?:\.[A-Za-z0-9_-]{{16,}})?)"""
+_A = rf"""(?x)A(?:[KS]IA(?<={START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza(?<={_BARE}AIza)([A-Za-z0-9_-]{{30,}})
+    |T[AC]TT3([A-Za-z0-9_=-]{{30,}})|I(?<={_BARE}LTAI)([A-Za-z0-9]{{12,}})
+    |TBB(?<={_BARE}ATBB)([A-Za-z0-9]{{28,36}})(?![A-Za-z0-9+/=])
+    |KCp(?<={_BARE}AKCp)([A-Za-z0-9]{{60,}})(?![A-Za-z0-9+/=])|BSK(?<={_BARE}ABSK)([A-Za-z0-9+/]{{80,}}={{0,2}})
+    |QVN(?<={_BARE}AQVN)([A-Za-z0-9_-]{{35,38}})(?![A-Za-z0-9+/=_-])
+    |3-(?<={START}A3-)([A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})(?:-[A-Z0-9]{{5}}){{3}})
+    |K(?<={_BARE}EZAK)([A-Za-z0-9]{{54}})(?![A-Za-z0-9+/=])
+    |(?<=cmVmdGtuOjA)([A-Za-z0-9]{{40,}})
+    |UTH=(?<={START}AUTH=){QUOTE}?(?!\w{{2,9}}:/)((?=[A-Za-z+/_.:-]*[0-9])(?=[0-9+/_.:-]*[A-Za-z])[A-Za-z0-9+/_.:-]{{12,}}={{0,2}})
+    |A(?:(?<=[0-9]{{6}}:AA)[A-Za-z0-9_-]{{30,}}|(?<={_BARE}EAA)([A-Za-z0-9]{{80,}}+)(?![+/=])))"""
+_SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
+
+#: By a letter that each has, and which most texts lack. What goes is the last group, or all of it.
+TOKENS = {
+    "-": Shape(
+        _DASH,
+        *_DASHED.split(),
+        *"sk- xai- pul- p8e- llx- csk- glrt- gldt- glft- xox sq0 key- fc- ico- -Lines -u -p".split(),
+        *"-hp -P -a -w -U -b pat- v1.0- sdk- mob- api- API- access-".split(),
+        *("storepass", "keypass"),
+    ),
+    "_": Shape(
+        _UNDERSCORE,
+        *(*_LONG.split(), *_STRIPE.split(), *_SHORT.split(), *_MIXED.split(), "r8_", "hf_"),
+        *"shp glc_ ops_ secret_ sk_ csk_ re_ live_ test_ _mmk".split(),
+        *_ENV.split(),
+    ),
+    ".": Shape(
+        _DOT,
+        *"hvs. hvb. hvr. SG. ya29. atlasv1. s. dp. pat dt0 sat. sl.".split(),
+        *(f"{c}{d}" for c in "MNO" for d in "DTjz"),
+    ),
+    # Amazon, Google, Atlassian, Alibaba, and the bots of Telegram
+    "A": Shape(
+        _A,
+        *"AKIA ASIA AIza TT3 LTAI :AA ATBB AKCp ABSK AQVN A3- EZAK".split(),
+        *("cmVmdGtuOjA", "AUTH=", "EAA"),
+    ),
+    # JSON web tokens, and private keys in base64: certificates and public keys begin alike
+    "J": Shape(
+        rf"J(?:(?<={START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.\.?[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*){{0,3}})"
+        rf"|(?<={_BARE}eyJ)rIjoi([A-Za-z0-9]{{60,}}={{0,3}})"
+        r"|Ti(?<=LS0tLS1CRUdJTi)(?!BDRVJUSUZJQ0FU|BQVUJMSUMg)((?:[A-Za-z0-9+/=]|\\+[nr]){40,}))",
+        *("eyJ", "CRUdJTi"),
+    ),
+    # private keys, also as a list of lines, and what a login looks like in a header
+    "B": Shape(
+        r"B(?:EGIN(?<=-----BEGIN) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:\\*\"\s*,\s*\\*\"((?:[A-Za-z0-9+/=:, ]|-(?!----)|\\*\"\s*,\s*\\*\"(?!-----)|\\+[nr])++)(?=[\\\",\s]+-----END)"
+        r'|((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$))'
+        r"|asic (?=[A-Za-z+/]*[0-9=])([A-Za-z0-9+/]{10,}={0,2}))",
+        *("-----BEGIN", "Basic "),
+    ),
+    "@": Shape(
+        r'://(?:[^\s/:@"\\]*:([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
+        "://",
+    ),
+    # Azure, OpenShift
+    "~": Shape(
+        r"~(?:(?<=[0-9]Q~)([A-Za-z0-9_~.-]{31,34})(?![\w~-]|\.\w)|(?<=sha256~)([A-Za-z0-9_-]{40,}))",
+        *("Q~", "sha256~"),
+    ),
+    # hashes of passwords, as they stand in shadow and htpasswd files; Braintree
+    "$": Shape(
+        r"\$(?:(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})|production\$([0-9a-z]{16}\$[0-9a-f]{32}))",
+        "$",
+    ),
+    "?": Shape(rf"\?{_SIGNATURE}", "sig=", "Signature="),
+    "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
+    # Docker's login
+    "h": Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
+    # Databricks
+    "p": Shape(r"pi(?<=dapi)([0-9a-f]{32}(?:-[0-9])?)(?![0-9A-Za-z])", "dapi"),
+}
+
+_TOKENS = tuple(TOKENS.items())
+
+
+def tokens(text: str) -> tuple[list[Span], list[re.Match[str]]]:
+    """Where secrets stand in the JSON *text* that are known by what they look like; names of the environment's secrets."""
+    spans: list[Span] = []
+    names: list[re.Match[str]] = []
+    for letter, shape in _TOKENS:
+        if letter in text and (first := shape.search(text)):
+            for m in all_from(first):
+                kind = m.lastgroup
+                if kind is None:
+                    spans += each(text, *m.span(m.lastindex or 0))
+                elif kind == "env":
+                    names.append(m)
+                elif kind == "sudo":
+                    spans += piped(text, m.start())
+                elif kind == "login":
+                    if not _is_of_command(text, m, "glued"):  # whose -p asks for it
+                        spans.append(m.span(kind))
+                elif _is_of_command(text, m, kind):
+                    spans.append(m.span(kind))
+    return spans, names
+
+
+def all_from(match: re.Match[str]) -> Iterator[re.Match[str]]:
+    """The first *match* in a text, and those that follow. To look for the first one alone costs half."""
+    search, text = match.re.search, match.string
+    found: re.Match[str] | None = match
+    while found is not None:
+        yield found
+        found = search(text, found.end())
+
+
+def each(text: str, start: int, end: int) -> Iterator[Span]:
+    """The strings that stand there: the values of a list are found as one."""
+    quote = None
+    if text.find('"', start, end) >= 0:
+        quote = compiled(r'\\*"$').search(text, max(0, start - 40), start)
+    if quote is not None:
+        q = escape(quote.group())
+        piece = compiled(TEXT.replace("(?P=q)", q).replace("(?P=b)", q[:-1]) + "*+")
+        comma = compiled(rf"{q}\s*,\s*{q}")
+        while (here := piece.match(text, start, end)) and (
+            found := comma.match(text, here.end(), end)
+        ):
+            yield start, here.end()
+            start = found.end()
+    yield start, end
+
+
+def piped(text: str, at: int) -> list[Span]:
+    """The password that a shell's ``echo`` gives the command in which the place *at* is."""
+    near = max(0, at - _REACH)
+    start = max(text.rfind("echo", near, at), text.rfind("printf", near, at))
+    found = compiled(_PIPED).match(text, start, at) if start >= 0 else None
+    return [] if found is None else [found.span("value")]
+
+
+def _is_of_command(text: str, match: re.Match[str], flag: str) -> bool:
+    """True where the *flag* that was found is one of a command that takes a secret with it."""
+    near = text[max(0, match.start() - _REACH) : match.start()]
+    near = near[max(near.rfind(end) for end in ("| ", "; ", "&& ", "\\n")) + 1 :]
+    pattern = rf"""(?:^|[\s/"'(`;|&n])(?:{_COMMANDS[flag]})(?:\.exe)?["'\\]*[\s,]"""
+    return compiled(pattern).search(near) is not None
