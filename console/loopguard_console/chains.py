@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rich.cells import cell_len
+
 from loopguard_console.guards import guard_of
-from loopguard_console.render import clock, pad, preview, safe, span, tier_letter
+from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
 from loopguard_core.calls import Asked, Row, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
@@ -25,6 +27,10 @@ _HUMAN = {
     "note": "note: ",
     "session_end": "session ended ",
 }
+#: cells for a call, and what stands beside it in a line, a run's tiers included
+_WIDEST, _NARROWEST, _BESIDE = 58, 24, 55
+#: where a call stands in its line, and below it what did not fit
+_BELOW = 21
 _SAYS = {
     "grant": ("scope", "key"),
     "revoke": ("grant",),
@@ -45,8 +51,13 @@ def stored_recording(store: Store, session: str) -> Recording:
     return recording
 
 
-def chain_lines(recording: Recording, first: int = 0, *, unfold: bool = False) -> Iterator[str]:
-    """The chain from call *first* on, one line a call or run; equal calls in a row fold."""
+def chain_lines(
+    recording: Recording, first: int = 0, *, unfold: bool = False, room: int = 0
+) -> Iterator[str]:
+    """The chain from call *first* on, one line a call or run; equal calls in a row fold.
+
+    A line fits into *room* cells, where that is given: the call is cut, and who decided stands below.
+    """
     marks = iter([m for m in recording.marks if m.event.type in _HUMAN and m.row >= first])
     mark = next(marks, None)
     waits = {asked.row: asked.request for asked in recording.pending_at(recording.seq)}
@@ -60,36 +71,45 @@ def chain_lines(recording: Recording, first: int = 0, *, unfold: bool = False) -
         end = index + 1
         while not unfold and end < stop and recording.keys[end] == recording.keys[index]:
             end += 1
-        yield _run(recording, index, end, waits)
+        yield from _run(recording, index, end, waits, room)
         index = end
 
 
-def _run(recording: Recording, first: int, end: int, waits: Mapping[int, str]) -> str:
+def _run(
+    recording: Recording, first: int, end: int, waits: Mapping[int, str], room: int
+) -> Iterator[str]:
     rows = [recording.row(index) for index in range(first, end)]
     number = str(rows[0].number) if len(rows) == 1 else f"{rows[0].number}-{rows[-1].number}"
+    times = f" x{len(rows)}" if len(rows) > 1 else ""
+    wide = max(_NARROWEST, min(_WIDEST, room - _BESIDE)) if room else _WIDEST
     call = f"{safe(rows[0].tool, 24) or '(no name)'}({preview(recording.args(first), 40)})"
-    times = f"x{len(rows)}" if len(rows) > 1 else ""
     asked = [waits[index] for index in range(first, end) if index in waits]
     stands = f"waits {asked[-1]}" if asked else "/".join(dict.fromkeys(r.outcome for r in rows))
     line = "  ".join(
         (
             pad(number, 9, right=True),
             clock(rows[-1].ts),
-            pad(f"{call} {times}".rstrip(), 58),
+            pad(f"{cut(call, wide - len(times))}{times}", wide),
             pad(safe(stands), 10),
             pad(span(rows[-1].duration), 6, right=True),
             _tiers(rows),
         )
     ).rstrip()
-    return "  ".join((line, *_decided(recording, range(first, end))))
+    let = sum(row.released for row in rows)
+    more = [f"{let} released"] if let else []
+    more += _decided(recording, range(first, end))
+    if room and more and cell_len("  ".join((line, *more))) > room:
+        yield line
+        yield f"{' ' * _BELOW}{'  '.join(more)}"
+    else:
+        yield "  ".join((line, *more))
 
 
 def _tiers(rows: list[Row]) -> str:
     letters = "".join(tier_letter(row.tier) for row in rows)
     if len(letters) > 12:
         letters = f"{letters[:3]}…{letters[-8:]}"
-    released = sum(row.released for row in rows)
-    return f"{letters.strip('·')}{f' {released} released' if released else ''}"
+    return letters.strip("·")
 
 
 def _decided(recording: Recording, calls: range) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +16,8 @@ from loopguard_core.events import portable
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _WIDEST = 60
+#: before what does not fit into a line and stands on the next
+BELOW = " " * 8
 
 
 def json_option(command: _F) -> _F:
@@ -41,17 +45,46 @@ def remark(text: object) -> None:
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()
 ) -> None:
-    """Columns under *heads*; those numbered in *right* (from 0) stand at their right edge."""
+    """Columns under *heads*; those numbered in *right* (from 0) stand at their right edge.
+
+    In a terminal that is too narrow, columns that do not fit stand on a line below, at the same place in
+    every row, so that no word is broken.
+    """
     cells = [[safe(cell) for cell in row] for row in rows]
     columns = list(zip(heads, *cells, strict=True))
-    widths = [min(_WIDEST, max(map(_width, column))) for column in columns]
+    line_cells = room()
+    widest = min(_WIDEST, line_cells - len(BELOW)) if line_cells else _WIDEST
+    widths = [min(widest, max(map(_width, column))) for column in columns]
     to_right = set(right)
+    groups = _groups(widths, line_cells)
     for line in (list(heads), *cells):
         parts = [
             pad(cell, width, right=at in to_right)
             for at, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
-        click.echo("  ".join(parts).rstrip())
+        for group in groups:
+            shown = "  ".join(parts[group.start : group.stop]).rstrip()
+            if group.start == 0 or shown:
+                click.echo(f"{BELOW if group.start else ''}{shown}")
+
+
+def room() -> int:
+    """Cells in a line of the terminal; 0 where the output is no terminal, and nothing has to fit."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return 0
+    return shutil.get_terminal_size().columns
+
+
+def _groups(widths: Sequence[int], cells: int) -> list[range]:
+    """Which columns stand on one line, so that none is wider than *cells*; all where that is 0."""
+    groups, start, used = [], 0, 0
+    for at, width in enumerate(widths):
+        if cells and at > start and used + 2 + width > cells:
+            groups.append(range(start, at))
+            start, used = at, len(BELOW) + width
+        else:
+            used += width + (2 if at > start else 0)
+    return [*groups, range(start, len(widths))]
 
 
 def _width(text: str) -> int:

@@ -10,7 +10,7 @@ import click
 from loopguard_console.chains import call_json, chain_lines, stored_recording
 from loopguard_console.commands.sessions import session_json
 from loopguard_console.liveness import liveness
-from loopguard_console.output import emit, json_option, say
+from loopguard_console.output import emit, json_option, room, say
 from loopguard_console.parameters import Whole
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.replay import Recording
@@ -39,7 +39,7 @@ def show(options: Options, session: str, last: int | None, unfold: bool, as_json
                 emit(call_json(recording, index))
             return
         _head(found, recording)
-        for line in chain_lines(recording, first, unfold=unfold):
+        for line in chain_lines(recording, first, unfold=unfold, room=room()):
             say(line)
 
 
