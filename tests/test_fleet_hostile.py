@@ -297,7 +297,8 @@ def test_rows_without_sense_keep_nobody_from_the_others(site: Site, agent: Store
         )
     ):
         site.raw("agent", row("odd", **{**said, "seq": n + 2}))
-    opened = json.dumps({"call": "a", "tier": {}, "deadline": 10**400, "late_until": 10**30})
+    odd = {"call": "a", "tier": {}, "deadline": 10**400, "late_until": 10**30, "pid": os.getpid()}
+    opened = json.dumps(odd)
     site.raw(
         "agent",
         row("odd", seq=6, type="request_opened", data=opened)

@@ -306,15 +306,17 @@ def test_a_viewer_is_told_in_one_line(site: Site) -> None:
     agent.close()
 
 
-def test_a_viewer_is_shown_what_waits_and_leaves_the_dead_to_others(site: Site) -> None:
+def test_a_viewer_is_shown_nothing_of_the_dead_and_leaves_them_to_others(site: Site) -> None:
     agent, viewer = site.store("agent"), site.store("viewer", create=False)
     agent.append(Event("call_start", "dead", data={"call": "c1", "tool": "bash", "args": {}}))
     gone = {"call": "c1", "tier": "block", "pid": 2**22 + 1, "pid_started": "1"}
     opened = Event("request_opened", "dead", data=gone)
     agent.append(opened)
-    assert opened.text("request") in [asked.request for asked in inbox.waiting(viewer)]
+    assert opened.text("request") not in [asked.request for asked in inbox.waiting(viewer)]
+    assert opened.text("request") in [asked.request for asked in viewer.requests(pending=True)]
     decider = site.store("decider", create=False)
     assert opened.text("request") not in [asked.request for asked in inbox.waiting(decider)]
+    assert opened.text("request") not in [asked.request for asked in viewer.requests(pending=True)]
     for store in (agent, viewer, decider):
         store.close()
 

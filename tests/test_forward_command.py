@@ -164,7 +164,7 @@ def test_a_request_whose_name_is_taken_gets_another_with_all_that_refers_to_it(
     loop(session(here, "asked", mode="enforce", policy="graded"), 3)
     request = here.requests()[-1].request
     escape.approve(here, request, by="ada@desk")  # late: a grant that names it
-    escape.deny(here, request, by="ada@desk", note="no more")  # a note on it
+    escape.deny(here, request, by="ada@desk", note="no more")  # takes it back, with a note
     recorded(there, "other", 3)
     assert there.requests()[-1].request == request == "R1"
     done = command(None, "forward", *places(tmp_path))
@@ -178,7 +178,8 @@ def test_a_request_whose_name_is_taken_gets_another_with_all_that_refers_to_it(
         if e.text("request") or e.text("on")
     ]
     assert named == [
-        (kind, "R1@asked") for kind in ("request_opened", "request_resolved", "grant", "note")
+        (kind, "R1@asked")
+        for kind in ("request_opened", "request_resolved", "grant", "revoke", "note")
     ]
     assert [r.session for r in there.requests()] == ["other", "asked"]
     again = command(None, "forward", *places(tmp_path), "--json").objects[0]

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from loopguard_core.store.contract import Request, Store
+    from loopguard_core.store.contract import Request, Session, Store
 
 LATE_SECONDS = 600.0
 
@@ -43,8 +43,8 @@ def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
     """Requests to show: those that wait, and those that expired and may still be approved.
 
-    Requests of dead processes are swept first, where this user may; they are not shown in any case: an
-    inbox shows what an agent waits for, or may ask about again.
+    Requests of dead processes are swept first, where this user may; they are not shown in any case. An agent
+    that has ended may go on with its session, and ask again.
     """
     at = time.time() if now is None else now
     try:
@@ -56,8 +56,8 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
         if asked.resolution == "expired" and at < late_until(asked, at):
             session = asked.session
             if session not in settled:
-                there = runs(store, session)
-                settled[session] = _answered_late(store, session) if there else None
+                died = _died(store, session)
+                settled[session] = None if died else _answered_late(store, session)
             answered = settled[session]
             if answered is not None and asked.request not in answered:
                 shown.append(asked)
@@ -115,8 +115,16 @@ def _answered_late(store: Store, session: str) -> set[str]:
 def runs(store: Store, session: str) -> bool:
     """True where the process of *session* runs, as far as can be told from this host."""
     known = store.session(session)
-    if known is None or known.ended:
-        return False
+    return known is not None and not known.ended and _there(known)
+
+
+def _died(store: Store, session: str) -> bool:
+    """True where the process of *session* is gone, and nobody said that it ended."""
+    known = store.session(session)
+    return known is not None and not known.ended and not _there(known)
+
+
+def _there(known: Session) -> bool:
     if known.host not in ("", os.uname().nodename) or not known.pid:
         return True
     return alive(known.pid, known.pid_started)
