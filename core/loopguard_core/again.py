@@ -8,7 +8,7 @@ from __future__ import annotations
 from loopguard_core.calls import stored_verdict
 from loopguard_core.identity import EXACT, Payload
 from loopguard_core.store.contract import Taken
-from loopguard_core.verdict import Ruling
+from loopguard_core.verdict import Ruling, Tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,17 +71,27 @@ def _told_by(start: Event) -> tuple[str, object]:
 
 
 def _as_it_ran(store: Store, start: Event, seq: int) -> Ruling | None:
-    """The ruling on the call that started at *seq*, where it ran and gave a result; None otherwise."""
-    verdict = None
+    """The ruling on the call that started at *seq*, where it ran, to its end or until its process died; else None."""
+    verdict, call = None, start.text("call")
+    asked, outcome = False, ""
     for after in range(seq - 1, seq + _FURTHEST, _PAGE):
         page = store.read(start.session, after=after, limit=_PAGE, payloads=False)
         for event in page:
             if event.seq == seq:
                 verdict = stored_verdict(event)
-            elif event.type == "call_end" and event.text("call") == start.text("call"):
-                if verdict is None or event.text("outcome") not in ("ok", "error"):
-                    return None
-                return Ruling("run", verdict)
-        if len(page) < _PAGE:
+            elif event.text("call") != call:
+                continue
+            elif event.type == "request_opened":
+                asked = True
+            elif event.type == "call_end":
+                outcome = event.text("outcome")
+                break
+        if outcome or len(page) < _PAGE:
             break
-    return None
+    if verdict is None:
+        return None
+    if outcome in ("", "pending"):  # nobody knows whether a call ran that a human was asked about
+        ran = not asked and verdict.tier < Tier.BLOCK
+    else:
+        ran = outcome in ("ok", "error")
+    return Ruling("run", verdict) if ran else None
