@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 
@@ -10,6 +11,7 @@ import console_scene
 from console_scene import Nobody
 from driving import recording
 from loopguard_console.app import Arrived
+from loopguard_console.desk import REPLACED
 from loopguard_console.feed import Batch
 from loopguard_console.screens.help import Help
 
@@ -85,6 +87,11 @@ def test_a_store_that_is_emptied_while_it_is_watched_leaves_the_console_standing
             one, waits = console_scene.research()
             app.post_message(Arrived(console_scene.batch(one, waiting=(waits,))))
             while app.screen.query_one("#welcome").display:
+                await pilot.pause(0.02)
+            assert REPLACED not in [n.message for n in app._notifications]
+            gone = dataclasses.replace(console_scene.batch(), anew=(one.session,))
+            app.post_message(Arrived(gone))
+            while REPLACED not in [n.message for n in app._notifications]:
                 await pilot.pause(0.02)
             app.post_message(
                 Arrived(Batch(console_scene.NOW, error="the store is locked [/]\x1b[2J"))

@@ -25,7 +25,7 @@ from loopguard_console.actions import BY_ID, actions_of, key_map, keys_of, shown
 from loopguard_console.bell import Bell
 from loopguard_console.bindings import bindings
 from loopguard_console.deciding import Decider
-from loopguard_console.desk import Desk
+from loopguard_console.desk import REPLACED, Desk
 from loopguard_console.exporting import ExportError, picture
 from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
@@ -240,6 +240,8 @@ class ConsoleApp(Punctual, App[None]):
 
     def _take(self, batch: Batch) -> None:
         self.desk.take(batch)
+        if batch.anew:
+            self.say(REPLACED, True)
         self._loaded(batch.more)
         self._ring()
         self._want()

@@ -29,6 +29,8 @@ from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Machine, Request, Session
 from loopguard_core.verdict import Tier
 
+#: What is said where the log of a session on the screen is another one than before.
+REPLACED = "The event store was deleted or replaced: what it held before is not shown any more."
 OPEN_VIEWS = 8  # chains kept in memory besides the one on the screen
 
 
