@@ -13,10 +13,12 @@ from driving import drive
 from loopguard_console import opening
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
+from loopguard_console.render import session_title
 from loopguard_console.widgets.inbox import InboxList
 from loopguard_console.widgets.sessions import SessionList
 from loopguard_core.config import Config
 from loopguard_core.events import Event
+from loopguard_core.store.contract import Session
 
 
 def session(name: str, repeats: int, calls: int = 3, parent: str = "") -> list[Event]:
@@ -124,3 +126,24 @@ def test_a_session_has_one_name_wherever_it_is_shown() -> None:
     title = "researcher 6f1c2a90"
     assert title in chain and title in waiting and title[:10] in listed
     assert desk.title(desk.sessions[0]) == title
+
+
+def test_a_session_below_another_is_called_by_its_own_part() -> None:
+    def title(name: str, parent: str = "", agent: str = "claude-code", called: str = "") -> str:
+        session = Session(name)
+        session.agent, session.parent, session.name = agent, parent, called
+        return session_title(session, 40)
+
+    top = "8c9343f8-4226-4064-977b-b7dfc7e05b40"
+    assert title(top) == "claude-code 8c9343f8"
+    assert title(f"{top}/a2e901541eff6b47e", top) == "claude-code a2e90154"
+    assert title(f"{top}/a2e901541eff6b47e", top, called="general-purpose") == "general-purpose"
+    assert title(f"{top}/scout", top, agent="scout") == "scout"
+    assert title("nightly", agent="cron") == "nightly"
+
+
+def test_a_recording_calls_a_subagent_by_the_name_that_it_tells() -> None:
+    child = session("one/x", 1, parent="one")
+    child[0].data["name"] = "general-purpose"
+    desk = opened(session("one", 2), child).desk
+    assert [desk.title(s) for s in desk.sessions] == ["one", "general-purpose"]

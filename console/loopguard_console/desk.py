@@ -162,6 +162,7 @@ class Desk:
         if recording.start is not None:
             session.agent = recording.start.text("agent")
             session.parent = recording.start.text("parent")
+            session.name = recording.start.text("name")
             session.first_ts = recording.start.ts
         times = recording.times(len(recording) - 1, 1)
         session.last_ts = times[-1] if times else session.first_ts

@@ -219,12 +219,16 @@ def counted(number: int, noun: str) -> str:
 
 
 def session_title(session: Session, width: int) -> str:
-    """What a person calls a session: its name, else its agent with the start of its id."""
+    """What a person calls a session: its name, else its agent with the start of its id.
+
+    Of one below another its own part of the id, since the first is its parent's.
+    """
     if session.name:
         return safe(session.name, width)
-    if _RANDOM.match(session.session) and session.agent:
-        return safe(f"{session.agent} {session.session[:8]}", width)
-    return safe(session.session, width)
+    if not (_RANDOM.match(session.session) and session.agent):
+        return safe(session.session, width)
+    own = session.session.rpartition("/")[2] if session.parent else session.session
+    return safe(session.agent if own == session.agent else f"{session.agent} {own[:8]}", width)
 
 
 def halted_words(session: Session) -> str:
