@@ -34,6 +34,14 @@ def test_a_signal_that_ends_the_console_leaves_the_terminal_as_it_was(
         assert screen.echoes
 
 
+def test_a_locale_without_utf_8_breaks_no_line(tmp_path: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
+    env = environment(XDG_STATE_HOME=str(tmp_path), **plain)
+    with Terminal([*CONSOLE, "open", str(SAMPLE)], env) as screen:
+        screen.see("REPLAY", "■ paused", "·WB  B")
+        assert "\\u" not in screen.text() and "\\x" not in screen.text()
+
+
 def test_a_recording_through_a_pipe_is_stepped_through_with_the_terminal_s_keys(
     tmp_path: Path,
 ) -> None:

@@ -209,5 +209,6 @@ def test_wrong_usage_is_one_line(project: Path, capsys: pytest.CaptureFixture[st
     assert code == 2
     assert "clippy" in err and "claude-code" in err
     assert (
-        run(capsys, "uninstall", "claude-code")[1].strip() == "claude-code is not connected there."
+        run(capsys, "uninstall", "claude-code")[1].strip()
+        == "claude-code is not connected there (--user)."
     )

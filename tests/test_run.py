@@ -206,7 +206,10 @@ def test_an_agent_that_is_connected_for_good_is_not_connected_twice(terminal: Te
 def test_a_program_that_is_not_there_is_said_in_one_line(terminal: Terminal) -> None:
     done = terminal.run("no-such-agent")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no-such-agent cannot be started: No such file or directory" in done.stderr
+    assert (
+        done.stderr
+        == "loopguard-console: no-such-agent cannot be started: No such file or directory\n"
+    )
     assert "Traceback" not in done.stderr
     assert terminal.run().returncode == 2
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from types import FrameType
 
 from loopguard_console.errors import Refused
@@ -17,13 +18,19 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
 def needs_terminal() -> None:
-    """Raises ``Refused`` where there is no terminal to draw on."""
+    """Raises ``Refused`` where there is no terminal to draw on; what is drawn goes there as UTF-8.
+
+    A locale without it, as of a bare shell in a container, says nothing of the terminal around it. Python
+    would write `\\u2500` for a line, six characters for one, and no pane would stand where it belongs.
+    """
     if not (
         sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
     ):
         raise Refused(
             "the console needs a terminal; sessions, show, pending and status work without one"
         )
+    if isinstance(sys.__stderr__, TextIOWrapper):  # on which Textual draws
+        sys.__stderr__.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def keys_from_terminal() -> None:

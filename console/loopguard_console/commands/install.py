@@ -81,5 +81,5 @@ def uninstall(
     """
     found, place = _find(agent, scopes, obj.get("store"))
     changes = found.uninstall(place)
-    if _carried_out(changes, dry_run, f"{agent} is not connected there."):
+    if _carried_out(changes, dry_run, f"{agent} is not connected there (--{place.scope})."):
         click.echo(f"{agent} is not connected any more: {safe(str(changes[0].path))}")

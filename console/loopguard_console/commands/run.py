@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def run(options: Options, command: tuple[str, ...], quiet: bool) -> None:
     that uses the shim. Gemini CLI and Hermes Agent need install instead. The agent's configuration stays as
     it is. Open loopguard-console in another terminal.
     """
+    if shutil.which(command[0]) is None:
+        raise Failure(f"{command[0]} cannot be started: No such file or directory")
     named = options.get("store") or ""
     config = load_or_default("", lambda line: remark(f"loopguard: {line}"))
     place = place_of({"store": named or config.store})
