@@ -12,6 +12,7 @@ import pytest
 
 from loopguard_core.events import dump
 from loopguard_core.redact import MARK, Redactor
+from shapes import forget_shapes
 
 _LETTERS = {
     "hex": "0123456789abcdef",
@@ -246,3 +247,9 @@ def test_a_token_is_found_in_all_contexts(vendor: str, form: str) -> None:
             assert tail not in clean or len(tail) < 5, (vendor, where, clean)
             assert json.loads(clean).__class__ is json.loads(whole).__class__, (vendor, where)
             assert redact(clean) == clean, (vendor, where)
+
+
+@pytest.mark.parametrize(("vendor", "form"), VENDORS, ids=[name for name, _ in VENDORS])
+def test_a_token_is_found_in_the_first_text_of_a_process(vendor: str, form: str) -> None:
+    forget_shapes()
+    assert MARK in Redactor(b"k")(dump({"result": made(form)}))

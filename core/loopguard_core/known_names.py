@@ -90,10 +90,10 @@ _HOOK = r"""(?x)hook(?:s\.slack\.com/(?:services|workflows|triggers)/(?P<slack>[
     |b2/(?P<teams>[A-Za-z0-9@-]+/IncomingWebhook/[A-Za-z0-9/-]+)
     |s\.zapier\.com/hooks/catch/(?P<zapier>[0-9]+/[A-Za-z0-9]+))"""
 # What htpasswd is given, and what chpasswd reads from a text of the shell's.
-_HTPASSWD = rf"""(?x)(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+-[A-Za-z]{{0,5}}b[A-Za-z]{{0,5}}(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+[^\s|;&"\\]{{1,200}}
-    \s+(?:[^\s|;&"\\]{{1,200}}\s+)?{QUOTE}?(?P<value>[^\s|;&'"\\$][^\s|;&'"\\]*)(?={QUOTE}?\s*(?:[|;&>"\\]|$))"""
+_HTPASSWD = rf"""(?x)(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+-[A-Za-z]{{0,5}}b[A-Za-z]{{0,5}}(?:\s+-[A-Za-z]{{1,6}}){{0,3}}
+    \s+[^\s|;&<>"'\\]{{1,200}}\s+(?:[^\s|;&<>"'\\]{{1,200}}\s+)?{QUOTE}?(?P<value>[^\s|;&<>"'\\$][^\s|;&<>"'\\]*)"""
 _HERE = rf"""(?x)[ ]*<<<[ ]*{QUOTE}?[\w.-]{{1,64}}:(?P<value>[^\s'"\\$][^'"\\]*)
-    |[^\\"'<]{{0,40}}<<-?[ ]*{QUOTE}?(?P<end>\w{{1,40}}){QUOTE}?\\+n"""
+    |[^\\"'<]{{0,40}}<<-?[ ]*{QUOTE}?(?P<end>\w{{1,40}}){QUOTE}?(?:\\+[rn])+"""
 _LINE = r"""[\w.-]{1,64}:(?P<value>[^\\"']+)"""
 
 

@@ -40,7 +40,7 @@ def _behind(prefixes: str) -> str:
 
 
 class Shape:
-    """What a secret, or the name of one, looks like. Each match has one of the *words*.
+    """What a secret, or the name of one, looks like. Each match has one of the *words* (``?``: a letter or a digit).
 
     It is compiled when a text first has such a word, or when it is looked for a second time: a hook process,
     which lives for one call, mostly compiles none.
@@ -55,13 +55,22 @@ class Shape:
 
     def _search_by_words(self, text: str) -> re.Match[str] | None:
         self.search = self._compile_and_search
-        if len(text) > _LARGE or any(word in text for word in self._words):
+        if len(text) > _LARGE or any(_has(text, word) for word in self._words):
             return self.search(text)
         return None
 
     def _compile_and_search(self, text: str) -> re.Match[str] | None:
         self.search = compiled(self.pattern).search
         return self.search(text)
+
+
+def _has(text: str, word: str) -> bool:
+    any_ones = word.count("?")
+    if not any_ones:
+        return word in text
+    head, _, tail = word.partition("?" * any_ones)
+    rests = text.split(head)[1:]
+    return any(rest[:any_ones].isalnum() and rest.startswith(tail, any_ones) for rest in rests)
 
 
 # -- what follows a dash
@@ -101,7 +110,7 @@ _DASH = rf"""(?x)-(?:
   | u(?:{_login("_2")}|s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
     |[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)(?P<login>[^\s'"\\-][^\s'"\\]{{1,2000}}))
   | [LPSUabdhksw](?:(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
-    |(?<=Private-L)ines:[ ]\d+(?:\\+[nr])+((?:[A-Za-z0-9+/=]|\\+[nr])+)
+    |(?<=Private-L)ines:[ ]\d+(?:\\+[nr][ ]*)+((?:[A-Za-z0-9+/=]|\\+[nr][ ]*)+)
     # of others, where the flag alone says nothing
     |(?<=a){_word("redis")}|(?<=w){_word("ldap")}|(?<=P){_word("zip")}
     |(?<=b)[ ]?(?:{QUOTE}(?P<jar>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}})|(?P<cookie>[\w.%-]{{1,100}}=[^\s'"\\]{{1,2000}})
@@ -115,7 +124,7 @@ _COMMANDS = {
     "zip": r"(?:un)?zip",
     "redis": r"(?:redis|valkey|keydb)-cli",
     "ldap": r"ldap\w{2,12}",
-    "smb": r"smb\w{2,12}|rpcclient|net|wmic|winexe",
+    "smb": r"smb\w{2,12}|rpcclient|wmic|winexe",
     "jar": "curl",
     "cookie": "curl",
     "crumb": "curl",
@@ -178,18 +187,20 @@ TOKENS = {
         _DASH,
         *_DASHED.split(),
         *"sk- xai- pul- p8e- llx- csk- glrt- gldt- glft- xox sq0 key- fc- ico- -Lines -u -p".split(),
-        *"-hp -P -a -w -U -b pat- v1.0- sdk- mob- api- API- access-".split(),
-        *("storepass", "keypass"),
+        *"pat- sdk- mob- api- API- access- storepass keypass".split(),
+        *"redis valkey keydb zip ldap smb rpcclient wmic winexe curl 7z mysql mariadb sudo".split(),
+        "rar ",
     ),
     "_": Shape(
         _UNDERSCORE,
         *(*_LONG.split(), *_STRIPE.split(), *_SHORT.split(), *_MIXED.split(), "r8_", "hf_"),
-        *"shp glc_ ops_ secret_ sk_ csk_ re_ live_ test_ _mmk".split(),
+        *"shp glc_ ops_ secret_ sk_ csk_ re_????????_ live_ test_ _mmk".split(),
         *_ENV.split(),
     ),
     ".": Shape(
         _DOT,
-        *"hvs. hvb. hvr. SG. ya29. atlasv1. s. dp. pat dt0 sat. sl.".split(),
+        *"hvs. hvb. hvr. SG. ya29. atlasv1. dp. dt0 pat. sat. sl. v1.0-".split(),
+        *("s." + "?" * 24, "pat" + "?" * 14 + "."),
         *(f"{c}{d}" for c in "MNO" for d in "DTjz"),
     ),
     # Amazon, Google, Atlassian, Alibaba, and the bots of Telegram
