@@ -242,8 +242,8 @@ TOKENS = {
     "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
     # Docker's login
     "h": Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
-    # Databricks
-    "p": Shape(r"pi(?<=dapi)([0-9a-f]{32}(?:-[0-9])?)(?![0-9A-Za-z])", "dapi"),
+    # Databricks; it shares no rare letter with others
+    "dapi": Shape(r"dapi([0-9a-f]{32}(?:-[0-9])?)(?![0-9A-Za-z])", "dapi"),
 }
 
 _TOKENS = tuple(TOKENS.items())

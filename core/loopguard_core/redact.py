@@ -102,7 +102,7 @@ class Redactor:
             or "=" in text
             or "$" in text
             or "@" in text
-            or "p" in text
+            or "dapi" in text
         ):
             spans, names = tokens(text)
             if names:
