@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import subprocess
 import sys
@@ -106,6 +108,20 @@ def test_neither_redacted_nor_pruned_text_is_found(store: Store, tmp_path: Path)
     for file in tmp_path.iterdir():
         assert b"0123456789abcdef" not in file.read_bytes()
         assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("refused", [errno.EROFS, errno.EACCES])
+def test_where_nothing_can_be_written_it_is_searched_all_the_same(
+    file_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    call(file_store, "a", {"q": "hello"}, "r")
+
+    def refuse(path: str, *_: object, **__: object) -> int:
+        raise OSError(refused, os.strerror(refused), path)
+
+    monkeypatch.setattr("loopguard_core.files.opened", refuse)
+    assert found(file_store, "hello") == [("s", 1)]
+    assert not (tmp_path / "events.db-search").exists()
 
 
 def test_a_damaged_index_is_made_anew(file_store: Store, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ It can be deleted at any time: it is made of the store alone.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -24,6 +25,8 @@ _VERSION = 1
 
 # what is wrong with a file that is no index: another one takes its place
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+# where nothing can be written, a store is read all the same
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _TABLES = (
     "CREATE TABLE session (sid INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL)",
     """CREATE TABLE doc (id INTEGER PRIMARY KEY, sid INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -64,16 +67,7 @@ class FileIndex(Index):
         return StoreError(describe(self._path, error, "the search index"))
 
     def _open(self) -> sqlite3.Connection:
-        try:
-            os.close(files.opened(self._path, os.O_RDWR | os.O_CREAT))
-        except OSError as error:
-            raise StoreError(
-                f"cannot make the search index {self._path}: {error.strerror}; it can be removed"
-            ) from None
-        wrong = files.odd_database(self._path)
-        if wrong:
-            raise StoreError(f"the search index cannot be opened: {wrong}")
-        db = sqlite3.connect(self._path, timeout=1.0, isolation_level=None)
+        db = sqlite3.connect(self._place(), timeout=1.0, isolation_level=None)
         db.execute("PRAGMA journal_mode = WAL").fetchall()
         db.execute("PRAGMA synchronous = OFF")
         if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
@@ -83,6 +77,21 @@ class FileIndex(Index):
                     db.execute(statement)
             db.execute("COMMIT")
         return db
+
+    def _place(self) -> str:
+        """The index's file, there by now; empty for one that is SQLite's own and goes with the connection."""
+        try:
+            os.close(files.opened(self._path, os.O_RDWR | os.O_CREAT))
+        except OSError as error:
+            if error.errno in _READ_ONLY:
+                return ""
+            raise StoreError(
+                f"cannot make the search index {self._path}: {error.strerror}; it can be removed"
+            ) from None
+        wrong = files.odd_database(self._path)
+        if wrong:
+            raise StoreError(f"the search index cannot be opened: {wrong}")
+        return self._path
 
     # -- keeping up ------------------------------------------------------------------------------
 
