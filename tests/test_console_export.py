@@ -13,7 +13,7 @@ import pytest
 
 from driving import loop, recording
 from hostile import BIDI, MARKUP, ORDERS
-from loopguard_console.exporting import ExportError, export
+from loopguard_console.exporting import ExportError, export, picture
 from loopguard_console.guards import guard_of
 from loopguard_core.config import Config
 from loopguard_core.events import Event, decode
@@ -116,3 +116,8 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert "search" in (tmp_path / "mine.html").read_text("utf-8")
     done = console("export", "mine", "--as", "html", "--out", os.devnull + "/no", env=env)
     assert done.returncode == 2 and b"Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="its folder is not there; make it, or name another one"):
+        picture("<svg/>", tmp_path / "nowhere")

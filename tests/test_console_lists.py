@@ -17,6 +17,7 @@ from loopguard_console.guards import guard_of
 from loopguard_console.opening import replay_app
 from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
+from loopguard_console.widgets.sessions import SessionList
 from loopguard_core.events import Event
 from loopguard_core.replay import Recording
 
@@ -221,3 +222,31 @@ def test_a_recording_without_times_has_no_column_for_them() -> None:
             assert "read" in texts[0] and "--:--" not in "".join(texts)
 
     asyncio.run(run())
+
+
+def test_a_narrow_list_of_sessions_gives_its_room_to_the_names() -> None:
+    async def run() -> list[str]:
+        app = console_scene.live(Nobody())
+        found = []
+        for size in ((120, 30), (80, 30)):
+            async with app.run_test(size=size) as pilot:
+                await pilot.press("s")
+                await pilot.pause()
+                listed = app.screen.query_one(SessionList)
+                found.append("\n".join(s.text for s in listed.render_lines(listed.size.region)))
+            app = console_scene.live(Nobody())
+        return found
+
+    narrow, wide = asyncio.run(run())
+    assert "· writer 19aa34c0" in narrow and "ended" not in narrow
+    assert "· writer 19aa34c0" in wide and "ended" in wide
+
+
+def test_the_list_shows_the_tier_that_the_chain_shows() -> None:
+    desk = console_scene.empty_desk()
+    log, _ = console_scene.research()
+    known = console_scene.batch(log)
+    for session in known.sessions:  # as an import stores it: without verdicts
+        session.worst = 0
+    desk.take(known)
+    assert desk.worst_of(log.session) == 2

@@ -220,8 +220,10 @@ class Desk:
         return all(word in text for word in self.filter.lower().split())
 
     def worst_of(self, session: str) -> int:
-        """The worst tier of a session and all below it."""
-        return self._rolled_up().get(session, Rolled()).worst
+        """The worst tier of a session and all below it; of one that was opened, as its chain shows it."""
+        view = self.views.get(session)
+        own = int(view.recording.worst) if view is not None else 0
+        return max(own, self._rolled_up().get(session, Rolled()).worst)
 
     def lost_of(self, session: str) -> int:
         """How many events of a session could not be written, as far as is known."""

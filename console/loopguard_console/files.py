@@ -17,6 +17,8 @@ def why(error: OSError) -> str:
         return (
             "no file of this process may be that large (ulimit -f); raise that limit and try again"
         )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return "its folder is not there; make it, or name another one"
     return error.strerror or str(error)
 
 

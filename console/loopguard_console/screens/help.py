@@ -58,8 +58,8 @@ WORDS = (
         "grant",
         "a permission that you gave with override: for N calls, for minutes, until something",
     ),
-    ("live, quiet", "the agent runs; nothing came from it for a minute"),
-    ("lost, ended", "the agent's process is gone without a word; the session was closed"),
+    ("● live, ○ quiet", "the agent runs; nothing came from it for a minute"),
+    ("✖ lost, · ended", "the agent's process is gone without a word; the session was closed"),
     (
         "?",
         "in the list: events of the session could not be written; ? gap in the chain says where, and how many",

@@ -54,7 +54,7 @@ class CounterPane(Pane):
         width, height = self.size.width or 60, self.size.height or 4
         lines = counter_lines(view, width, max(1, height - 1))
         if not lines:
-            lines = [Content.assemble(("nothing counted: no repetition in sight", "$dim"))]
+            lines = [Content.assemble(("it counts nothing here", "$dim"))]
         policy = view.recording.guard.policy.name
         self.put(Content("\n").join([_title("COUNTERS", f"of {policy}"), *lines][:height]))
 

@@ -30,6 +30,9 @@ _DOTS = {
     "ended": ("·", "p-dim"),
 }
 
+#: States that the dot alone says in a list of less than so many cells: names need the room.
+_CALM = ("ended", "quiet")
+_WORDS = 34
 #: The most cells of a title that are looked at.
 _LONGEST = 200
 
@@ -85,7 +88,7 @@ class SessionList(VirtualList):
         if waits:
             tail = [Segment(f" {waits} ", self.style("p-ask"))]
         else:
-            word = state if state in ("lost", "ended", "quiet") else ""
+            word = state if state == "lost" or (state in _CALM and width >= _WORDS) else ""
             if session.halted and state != "ended":
                 word = "halted"
             style = "p-error" if word in ("lost", "halted") else "p-dim"
