@@ -7,7 +7,6 @@
 2. How much 10,000 identical results of 100 kB make the file grow.
 3. What a reader asks of a long log, against the same of a short one: all of it is to be constant.
 4. The write-ahead log beside an open console during a long burst.
-5. Looking for secrets in texts that have none.
 
 Exit code 1 where a bound is not met.
 """
@@ -28,7 +27,6 @@ from typing import Any
 from percentiles import percentile
 
 from loopguard_core.events import Event
-from loopguard_core.redact import Redactor
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 
@@ -210,22 +208,6 @@ def beside_a_console(folder: Path, events: int, found: dict[str, float]) -> None
     found["MB of write-ahead log beside a console"] = most / 1e6
 
 
-def secrets() -> list[str]:
-    redact = Redactor(b"k" * 32)
-    lines = []
-    for name, sample in (
-        ("words", text(1, 1_000)),
-        ("one letter", "x" * 1_000),
-        ("code", Path(__file__).read_text(encoding="utf-8")[:1_000]),
-    ):
-        whole = json.dumps({"result": sample})
-        large = json.dumps({"result": sample * 1_000})
-        small_cost = statistics.median(timed(lambda n, w=whole: redact(w), 2_000))
-        large_cost = statistics.median(timed(lambda n, w=large: redact(w), 3))
-        lines.append(f"| {name} | {small_cost * 1e6:.1f} µs | {large_cost * 1e3:.1f} ms |")
-    return lines
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
@@ -251,8 +233,6 @@ def main() -> int:
         met = met and ratio <= CONSTANT
         print(f"| {name} | {cost * 1e3:.3f} | {short[name] * 1e3:.3f} | {ratio:.1f} |")
     print(f"\nFilling it in batches: {per_event * 1e6:.0f} µs an event.")
-    print("\n| no secret in | 1 kB | 1 MB |\n|---|---|---|")
-    print("\n".join(secrets()))
     return 0 if met else 1
 
 

@@ -27,7 +27,9 @@ START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _BARE = r"(?:(?<![A-Za-z0-9+/])|(?<=\\[bfnrt]))"
 #: Characters before a command line's flag in which its command is looked for.
 _REACH = 300
-#: A first search in a text of more characters compiles its shape: to look for each of its words would take longer.
+#: A shape is looked for by its words so often; what a hook writes has no more texts.
+_BY_WORDS = 4
+#: A search by words in a text of more characters compiles its shape: to look for each of its words would take longer.
 _LARGE = 50_000
 
 
@@ -42,21 +44,23 @@ def _behind(prefixes: str) -> str:
 class Shape:
     """What a secret, or the name of one, looks like. Each match has one of the *words* (``?``: a letter or a digit).
 
-    It is compiled when a text first has such a word, or when it is looked for a second time: a hook process,
+    It is compiled when a text first has such a word, or when it has been looked for in some: a hook process,
     which lives for one call, mostly compiles none.
     """
 
-    __slots__ = ("_words", "pattern", "search")
+    __slots__ = ("_rest", "_words", "pattern", "search")
 
     def __init__(self, pattern: str, *words: str) -> None:
-        self.pattern, self._words = pattern, words
+        self.pattern, self._words, self._rest = pattern, words, _BY_WORDS
         #: Finds the first in a text.
         self.search: Callable[[str], re.Match[str] | None] = self._search_by_words
 
     def _search_by_words(self, text: str) -> re.Match[str] | None:
-        self.search = self._compile_and_search
+        self._rest -= 1
+        if not self._rest:
+            self.search = self._compile_and_search
         if len(text) > _LARGE or any(_has(text, word) for word in self._words):
-            return self.search(text)
+            return self._compile_and_search(text)
         return None
 
     def _compile_and_search(self, text: str) -> re.Match[str] | None:
