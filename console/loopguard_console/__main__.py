@@ -1,5 +1,5 @@
 """``python -m loopguard_console``."""
 
-from loopguard_console.cli import main
+from loopguard_console.entry import main
 
 main()

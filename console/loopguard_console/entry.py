@@ -1,0 +1,24 @@
+"""Where the command begins: it works, or says what it needs, also where only the agent's side is installed."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit.
+
+    An agent's environment has this package without its dependencies, and the command with it: exit code 1 there.
+    """
+    try:
+        from loopguard_console.cli import main as run
+
+        run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if not missing or missing.startswith("loopguard_"):
+            raise
+        sys.exit(
+            f"loopguard-console: {missing} is not installed here, so this environment can only run agents; "
+            "use the command of one into which loopguard-console was installed with its dependencies"
+        )
