@@ -12,6 +12,7 @@ import pytest
 
 from loopguard_core import escape
 from loopguard_core.events import Event
+from loopguard_core.inbox import write
 from loopguard_core.redact import Redaction
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
@@ -232,6 +233,25 @@ def test_a_late_no_leaves_the_inbox_and_takes_a_late_yes_back(store: Store) -> N
         escape.approve(store, request)
     assert escape.approve(store, other).grant, "the latest word counts"
     assert [e.text("by") for e in store.read("s") if e.type == "revoke"][1] == "eve@desk"
+
+
+@pytest.mark.parametrize("decide", [escape.approve, escape.deny])
+def test_an_answer_in_the_moment_in_which_the_wait_ends_comes_late_and_is_none_too_many(
+    store: Store, monkeypatch: pytest.MonkeyPatch, decide: Callable[..., escape.Decided]
+) -> None:
+    request = ask(store)
+
+    def first_it_expires(*said: Any) -> int:
+        if said[2] == "request_resolved":
+            data = {"request": request, "resolution": "expired"}
+            store.append(Event("request_resolved", "s", ts=time.time(), data=data))
+        return write(*said)
+
+    monkeypatch.setattr("loopguard_core.escape.requests.write", first_it_expires)
+    assert decide(store, request).late
+    assert resolution(store, request) == "expired"
+    granted = [e for e in store.read("s") if e.type == "grant"]
+    assert len(granted) == (decide is escape.approve)
 
 
 def test_what_was_approved_late_and_then_denied_does_not_run(tmp_path: Path) -> None:

@@ -21,20 +21,30 @@ if TYPE_CHECKING:
 def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Let the call of *request* run, once. One that ended undecided gets a grant for the next such call."""
     asked = find(store, request, seen)
-    if asked.resolution in UNDECIDED:
-        return _approve_late(store, asked, by, note)
-    return _resolve(store, asked, "approved", by, note)
+    if asked.resolution not in UNDECIDED:
+        try:
+            return _resolve(store, asked, "approved", by, note)
+        except AlreadyDecided as won:
+            if won.resolution not in UNDECIDED:
+                raise
+            asked = find(store, request)  # its wait ended in this moment
+    return _approve_late(store, asked, by, note)
 
 
 def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Refuse the call of *request*; *note* goes to the model. After its end: take a late approval back."""
     asked = find(store, request, seen)
-    if asked.resolution in UNDECIDED:
-        grant = refuse_late(store, asked, by)
-        data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
-        write(store, asked.session, "note", data, by, "")
-        return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
-    return _resolve(store, asked, "denied", by, note)
+    if asked.resolution not in UNDECIDED:
+        try:
+            return _resolve(store, asked, "denied", by, note)
+        except AlreadyDecided as won:
+            if won.resolution not in UNDECIDED:
+                raise
+            asked = find(store, request)
+    grant = refuse_late(store, asked, by)
+    data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
+    write(store, asked.session, "note", data, by, "")
+    return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
 
 
 def modify(
