@@ -78,6 +78,7 @@ INNOCENT = {
     "flags": "git commit -a -m 'all'; git checkout -b key=value; ls -w 80; cp -a src dst; mkdir -p build/keys; ssh -p 2222 host; psql -U bob -w -d db; docker run -p 8080:80 -u 1000:1000 -a stdout x; tar -S -cf x.tar; curl -b cookies.txt -c cookies.txt https://x.example; zip -r out.zip dir; mysql -u root -p db; 7z x in.7z -oout; smbclient -U bob //h/s; ldapsearch -W -x",
     "files of secrets": "mycli --password-file /run/secrets/db --token-path ~/.token --secret-url https://x.example/s",
     "variables": "export KEY=value AUTH=none PASS=120 FAIL=3; KEY=$1; AUTH=\"$AUTH\" run; KEY=/etc/ssl/private/host2024.pem; KEY=deps-linux-node20-v2-build; AUTH=https://login2.example.com/x; KEY=user:42:name; key=4f2a9c81d7e6b3054f2a9c81d7e6b305; PATH=/usr/bin; npm_config_user_agent=npm",
+    "IMAP": "* CAPABILITY IMAP4rev1 AUTH=PLAIN AUTH=SCRAM-SHA-256-PLUS AUTH=CRAM-MD5 SASL-IR\nKEY=VALUE pairs, KEY=VALUE[;VALUE]",
     "prose in pairs": "sort key=created_at order=desc; cache key=user:42; author=bob; keyword=monkey; hotkey=ctrl",
     "pipes": "echo done | tee log; echo 'hello' | sudo tee /etc/motd; printf '%s' x | wc -c; echo $PASSWORD | sudo -S true; echo \"$P\" | docker login --password-stdin r.example; cat f | chpasswd; man htpasswd; sudo -S -v",
     "names": "risk-1234567890abcdefgh disk-abcdefgh12345678 api-gateway-production-2024 use_npm_configuration_file my_test_something_long_1 live_migration_of_the_database pre_ops_checklist_20240101 the_secret_garden_1911_edition sha256_of_the_file_2024",
