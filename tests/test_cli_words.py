@@ -86,6 +86,15 @@ def test_a_session_that_is_spelled_nearly_right_is_guessed(place: Path) -> None:
     assert "did you mean" not in command(place, "show", "quite-another").err
 
 
+def test_a_note_stands_behind_who_gave_it(place: Path) -> None:
+    for line in (["halt", "--note", "enough"], ["resume", "--note", "go on"], ["halt"]):
+        assert command(place, line[0], "researcher-1", *line[1:]).code == 0
+    said = [text.strip() for text in command(place, "show", "researcher-1").out.splitlines()[-3:]]
+    assert re.fullmatch(r"halted turn by \S+: enough", said[0])
+    assert re.fullmatch(r"resumed by \S+: go on", said[1])
+    assert re.fullmatch(r"halted turn by \S+", said[2])
+
+
 @pytest.mark.parametrize("line", [("halt",), ("reset",), ("override", "--calls", "1")])
 @pytest.mark.parametrize("target", ["R99", "r99", "99"])
 def test_a_request_that_is_not_there_is_called_a_request(

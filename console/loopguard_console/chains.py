@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -35,7 +36,7 @@ _SAYS = {
     "grant": ("scope", "key"),
     "revoke": ("grant",),
     "reset": ("scope", "key"),
-    "halt": ("scope", "note"),
+    "halt": ("scope",),
     "gap": ("count", "reason"),
     "turn_start": ("reason",),
     "session_end": ("reason",),
@@ -64,7 +65,7 @@ def chain_lines(
     index = first
     while index < len(recording) or mark is not None:
         if mark is not None and mark.row <= index:
-            yield f"      {_mark(mark.event)}"
+            yield from _fitted(f"      {_mark(mark.event)}", room)
             mark = next(marks, None)
             continue
         stop = len(recording) if mark is None else mark.row
@@ -128,13 +129,21 @@ def _decision(asked: Asked) -> str:
     return f"{safe(asked.request, 12)} {how} by {safe(last.text('by'), 60)}"
 
 
+def _fitted(line: str, room: int) -> list[str]:
+    """*line* in lines of at most *room* cells, broken between words; itself where that is 0."""
+    if not room or cell_len(line) <= room:
+        return [line]
+    return textwrap.wrap(line, room, subsequent_indent=" " * 8, break_on_hyphens=False)
+
+
 def _mark(event: Event) -> str:
     if event.type == "gap" and not event.data.get("count"):
         return f"what follows arrived later: {safe(event.text('reason'), 120)}"
     fields = _SAYS.get(event.type, ("text",))
     said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
     by = f" by {safe(event.text('by'), 60)}" if event.text("by") else ""
-    return f"{_HUMAN[event.type]}{said}{by}".rstrip()
+    note = f": {safe(event.text('note'), 120)}" if event.text("note") else ""
+    return f"{_HUMAN[event.type]}{said}{by}".rstrip() + note
 
 
 def call_json(recording: Recording, index: int) -> dict[str, Any]:
