@@ -20,7 +20,7 @@ from loopguard_console.palette import Palette
 def test_enter_right_behind_the_words_never_decides_what_stood_there_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Approve is the first command of the list that is there before anything is typed."""
+    """What is chosen before anything is typed goes back by a call, which would be seen."""
     monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
     monkeypatch.setattr(arming, "AFTER_DECISION", 0.0)
     nobody = Nobody()
@@ -40,13 +40,37 @@ def test_enter_right_behind_the_words_never_decides_what_stood_there_before(
         await pilot.press("ctrl+p")
         await pilot.pause(0.3)
         first = app.screen.query_one(CommandList).get_option_at_index(0)
-        assert "Approve" in str(first.prompt)
+        assert "Back" in str(first.prompt)
+        view = app.desk.view
+        assert view is not None
+        before = view.cursor
         monkeypatch.setattr(Palette, "_search_for", slow)
         await pilot.press(*"mute", "enter")
         while not app.muted and not nobody.said:
             await pilot.pause(0.02)
         assert app.muted
-        assert not nobody.said
+        assert not nobody.said and view.cursor == before
+
+    drive(step, console_scene.live(nobody))
+
+
+def test_enter_before_anything_is_typed_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arming, "ON_SCREEN", -600.0)
+    nobody = Nobody()
+
+    async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.3)
+        listed = app.screen.query_one(CommandList)
+        names = [str(listed.get_option_at_index(n).prompt) for n in range(listed.option_count)]
+        places = [
+            n for n, name in enumerate(names) if name.startswith(("Approve", "Halt", "Reset"))
+        ]
+        assert len(places) == 3 and places[0] > len(names) // 2
+        await pilot.press("enter")
+        await pilot.pause(0.3)
+        assert not isinstance(app.screen, Palette) and not nobody.said
+        assert len(app.screen_stack) == 1 or "Dialog" not in type(app.screen).__name__
 
     drive(step, console_scene.live(nobody))
 

@@ -31,7 +31,7 @@ from loopguard_console.feed import Batch, Feed
 from loopguard_console.idle import NOBODY
 from loopguard_console.keynames import KeyNames
 from loopguard_console.notifying import Desktop, about, osc9
-from loopguard_console.palette import Palette
+from loopguard_console.palette import Commands, Palette
 from loopguard_console.pauses import Pauses
 from loopguard_console.places import Bookmarks
 from loopguard_console.punctual import Punctual
@@ -78,7 +78,7 @@ class ConsoleApp(Punctual, App[None]):
     TITLE = "loopguard"
     CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "screens/screens.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("everywhere")]
-    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {lambda: Commands}  # noqa: RUF012 - as Textual declares it
     #: Of dialogs and lists; the screens below them have their own.
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short")]  # noqa: RUF012 - as Textual declares it
 
@@ -448,7 +448,6 @@ class ConsoleApp(Punctual, App[None]):
                 run = partial(self.run_action, action.id, does)
                 said = f"{keys_of(action, self.names.chosen)} · {action.help}"
                 yield SystemCommand(action.title.capitalize(), said, run)
-
         if isinstance(screen, MainScreen):
             for order in self.desk.orders:
                 sort = partial(screen.sort_by, order)

@@ -6,15 +6,33 @@ import asyncio
 import contextlib
 
 from textual import on
-from textual.command import CommandPalette
+from textual.command import CommandPalette, DiscoveryHit, Hits
+from textual.system_commands import SystemCommandsProvider
 from textual.widgets import Input
 from textual.worker import WorkerError, WorkerState
 
+from loopguard_console.actions import ACTIONS, CONTROL, DECIDE
+
 _BUSY = (WorkerState.PENDING, WorkerState.RUNNING)
+#: Names of what decides about an agent.
+_DECISIONS = frozenset(a.title.capitalize() for a in ACTIONS if a.group in (DECIDE, CONTROL))
+
+
+class Commands(SystemCommandsProvider):
+    """All commands by their names, before words are typed: last those that decide.
+
+    The first of all is chosen already, and a stray Enter must decide nothing.
+    """
+
+    async def discover(self) -> Hits:
+        commands = self.app.get_system_commands(self.screen)
+        for name, said, run, shown in sorted(commands, key=lambda c: (c[0] in _DECISIONS, c[0])):
+            if shown:
+                yield DiscoveryHit(name, run, help=said)
 
 
 class Palette(CommandPalette):
-    """Textual's palette shows the old commands until the new ones are found. The first of all is a decision."""
+    """Textual's palette shows the old commands until the new ones are found."""
 
     @on(Input.Submitted)
     async def _found_first(self) -> None:

@@ -231,6 +231,11 @@ def session_title(session: Session, width: int) -> str:
     return safe(session.agent if own == session.agent else f"{session.agent} {own[:8]}", width)
 
 
+def times_more(number: int) -> str:
+    """How often something comes again: ``once more``, ``3 times more``."""
+    return "once more" if number == 1 else f"{number} times more"
+
+
 def halted_words(session: Session) -> str:
     """What a human halted in *session* and still stands, in words; empty where nothing does."""
     if not session.halted:

@@ -9,7 +9,7 @@ import click
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.parameters import Whole
-from loopguard_console.render import safe
+from loopguard_console.render import safe, times_more
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.store.contract import Store
 from loopguard_core.store.search import Hit, open_index
@@ -42,7 +42,7 @@ def search(options: Options, words: tuple[str, ...], named: str, limit: int, as_
         if as_json:
             emit({"session": hit.session, "seq": hit.seq, "again": hit.again, "text": hit.text})
             continue
-        again = f" (and {hit.again} times more)" if hit.again else ""
+        again = f" (and {times_more(hit.again)})" if hit.again else ""
         say(f"{safe(hit.session, 40)} {hit.seq}: {safe(' '.join(hit.text.split()), 160)}{again}")
     if not hits and not as_json:
         remark("nothing was found")

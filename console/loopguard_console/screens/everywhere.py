@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from loopguard_console.render import cut, safe
+from loopguard_console.render import cut, safe, times_more
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.search import Hit, open_index
 
@@ -92,7 +92,7 @@ class Everywhere(ModalScreen[Hit | None]):
             room -= len(shown)
             parts.append((shown, "bold $text-warning" if found else ""))
         if hit.again:
-            parts.append((f"  and {hit.again} times more", "$dim"))
+            parts.append((f"  and {times_more(hit.again)}", "$dim"))
         return Content.assemble(*parts)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

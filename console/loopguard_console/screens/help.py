@@ -53,10 +53,11 @@ WORDS = (
         "request",
         "a stopped call that waits for your answer (R7); it ends by itself when its time is over",
     ),
+    ("late", "a request that nobody answered in time: approved now, its call's next try runs"),
     ("turn", "what the agent does between two of your messages; counts start afresh with each"),
     (
         "grant",
-        "a permission that you gave with override: for N calls, for minutes, until something",
+        "a permission that you gave with override: for N calls, for minutes, until the result changes or the turn ends",
     ),
     ("● live, ○ quiet", "the agent runs; nothing came from it for a minute"),
     ("✖ lost, · ended", "the agent's process is gone without a word; the session was closed"),
