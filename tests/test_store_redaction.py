@@ -408,6 +408,36 @@ def test_what_comes_out_is_json_also_near_secrets(text: str) -> None:
     assert json.loads(Redactor(b"k")(whole)).keys() == {"a", "token", "b"}
 
 
+PIECES = [
+    *("curl ", "-b ", "session=", "redis-cli ", "-a ", "mysql ", "-p", "-u ", "zip ", "-P ", "7z ", "sudo ", "-S ", "smbclient ", "-U ", "%"),
+    *("echo ", "root:", "| ", "chpasswd", " <<EOF\n", "EOF", "htpasswd ", "-bc ", "--password-stdin", "<<< ", "KEY=", "AUTH=", "_auth="),
+    *("{", "}", "[", "]", ",", ":", "\"", "'", "\\", "\n", " ", '"kty"', '"d"', '"k":"', '"cookies":[{', '"value":"', "password", "="),
+    *("hooks.slack.com/services/", "hvs.", "dapi", "0123456789abcdef", "a1B2c3D4e5F6g7H8", "_", "-", ".", "ghp_", "sk-", "EAA", "é", "1"),
+]  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_what_comes_out_is_json_whatever_pieces_of_secrets_stand_together(text: str) -> None:
+    value = {
+        "a": text,
+        "token": text,
+        "b": [text, 5, None],
+        text: True,
+        "c": dump([text, {"d": text}]),
+    }
+    for whole in (
+        dump(value),
+        json.dumps(value, separators=(",", ":")),
+        dump({"result": dump(value)}),
+    ):
+        clean = Redactor(b"k")(whole)
+        parsed, before = json.loads(clean), json.loads(whole)
+        assert len(parsed) == len(before) or text in ("a", "b", "c", "token")
+        assert [type(v) for v in parsed.values()] == [type(v) for v in before.values()]
+        assert f"{MARK}[" not in Redactor(b"k")(clean), "a marker stays as it is"
+
+
 SLOW = [
     *("eyJ", "sk-", "_KEY", "password", "password=", "--password ", "authorization:", "://a:", "-----BEGIN PRIVATE KEY-----"),
     *("token='", "\\", "bearer ", "-u=a", "-u=a:b", "cookie:", "-", "sk-a-", "sk-a1-", '"token":["', '"password","'),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from loopguard_core.known_secrets import Span
 
 MARK = "[redacted:"
+#: characters of a marker
+_MARKER = len(MARK) + 13
 _write = writer()
 
 #: letters from the rarest to the most frequent, and what stands in every JSON text
@@ -136,7 +138,7 @@ class Redactor:
         out: list[str] = []
         at = 0
         for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
-            if start < at or start == end or text.startswith(MARK, start):
+            if start < at or start == end or _marked(text, start):
                 continue
             mark = self.marker(text[start:end])
             if stands_alone(text, start):
@@ -188,3 +190,11 @@ class Redactor:
         start, end = match.span(1)
         at = match.start()
         return whole[: start - at] + self.marker(match.group(1)) + whole[end - at :]
+
+
+def _marked(text: str, at: int) -> bool:
+    """True where a marker stands at *at*, or around it."""
+    if text.startswith(MARK, at):
+        return True
+    start = text.rfind(MARK, max(0, at - _MARKER), at)
+    return start >= 0 and text.find("]", start, at) < 0
