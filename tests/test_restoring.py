@@ -42,6 +42,15 @@ def test_what_stood_there_comes_back(args: object) -> None:
     assert restore(shown, args, KEY, None) == args
 
 
+def test_what_was_known_as_a_secret_from_earlier_comes_back() -> None:
+    redactor = Redactor(KEY)
+    redactor(to_json({"password": "hunter2hunter"}))
+    args = {"q": "user=bob&p=hunter2hunter;\nhunter2hunter", "n": ["x/y-z", 1]}
+    shown = json.loads(redactor(to_json(args)))
+    assert shown["q"].count(MARK) == 2
+    assert restore({**shown, "n": 2}, args, KEY, None) == {**args, "n": 2}
+
+
 def test_a_marker_of_something_else_is_no_value() -> None:
     with pytest.raises(Unknown):
         restore({"password": MARKER}, {"password": "hunter2"}, KEY, None)

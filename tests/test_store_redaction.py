@@ -333,10 +333,28 @@ def test_a_secret_goes_wherever_else_it_stands_in_the_same_text() -> None:
     first, *others = json.loads(clean(text))["tries"]
     assert "hunter2" not in clean(text)
     assert first.startswith(MARK) and others == [f"({first})"]
+    for around in ("login:\n{}\n", ":{}", "a\tb\\n{}", '"{}"', "\\{}"):
+        for said in (around.format("hunter2hunter"), dump([around.format("hunter2hunter")])):
+            whole = {"a": said, "PGPASSWORD": "hunter2hunter"}
+            assert json.loads(clean(dump(whole))).keys() == whole.keys()
+            assert said.startswith(("\\", '["\\')) or "hunter2" not in clean(dump(whole))
     for near in ("xhunter2hunter", "hunter2hunters"):
         assert near in clean(dump(f"PGPASSWORD=hunter2hunter {near}")), "part of another word"
     plain = dump({"cmd": "password=correct", "text": "that is correct"})
     assert "that is correct" in clean(plain), "a word like any other"
+
+
+def test_a_secret_that_was_found_goes_from_later_texts_too() -> None:
+    clean = Redactor(b"k", Redaction(["id-(\\w+)"], ["ssn"]))
+    for told in ({"password": "hunter2hunter"}, "id-abc123def456", {"ssn": "987x65y4321"}):
+        clean(dump(told))
+    echo = ["welcome, hunter2hunter", "abc123def456", "987x65y4321", "hunter2", "welcome"]
+    told = json.loads(clean(dump(echo)))
+    assert [MARK in each for each in told] == [True, True, True, False, False]
+    assert told[0] == f"welcome, {json.loads(clean(dump({'token': 'hunter2hunter'})))['token']}"
+    for n in range(100):
+        clean(dump(f"API_KEY=secret{n:04}word"))
+    assert MARK in clean(dump("secret0099word")) and MARK not in clean(dump("secret0001word"))
 
 
 def test_equal_secrets_compare_equal_and_only_under_the_same_key() -> None:

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-#: of so many secrets in a text it is looked for whether they stand there again
-_KNOWN = 8
+_SPELLED = ("\\b", "\\f", "\\n", "\\r", "\\t")
 
 #: ``"name": "api_key", "value": "…"``
 _MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
@@ -48,20 +47,25 @@ def value(text: str, start: int, end: int, header: bool = False) -> Span | None:
     return found.span("value")
 
 
-def again(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Where the first of the secrets in *spans* stand in the JSON *text*, named or not.
+def is_unmistakable(secret: str) -> bool:
+    """True for what no reader would take for a word, and no JSON for a number."""
+    return compiled(MIXED).fullmatch(secret) is not None
 
-    Only those that no reader would take for a word, and no JSON for a number.
-    """
-    mixed, found = compiled(MIXED), []
-    secrets = dict.fromkeys(text[start:end] for start, end in spans)
-    for secret in [s for s in secrets if mixed.fullmatch(s)][:_KNOWN]:
+
+def again(text: str, secrets: Iterable[str]) -> list[Span]:
+    """Where *secrets*, which are unmistakable, stand in the JSON *text*, named or not."""
+    found = []
+    for secret in secrets:
         at = text.find(secret)
         while at >= 0:
             end = at + len(secret)
-            if not (
-                text[at - 1] == "\\" or text[at - 1].isalnum() or text[end : end + 1].isalnum()
-            ):
+            if _begins(text, at) and not text[end : end + 1].isalnum():
                 found.append((at, end))
             at = text.find(secret, end)
     return found
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a word begins at *at*: also behind what JSON spells with a letter, such as the end of a line."""
+    before = text[at - 1]
+    return text[at - 2 : at] in _SPELLED or not (before == "\\" or before.isalnum())

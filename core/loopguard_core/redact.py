@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MARK = "[redacted:"
 #: characters of a marker
 _MARKER = len(MARK) + 13
+#: of so many secrets it is looked for whether they stand somewhere else
+_REMEMBERED = 16
 _write = writer()
 
 #: letters from the rarest to the most frequent, and what stands in every JSON text
@@ -74,7 +76,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Takes secrets out, with this machine's *key* for the digests in the markers."""
 
-    __slots__ = ("_adds", "_digester", "_fields", "_foreign", "rules")
+    __slots__ = ("_adds", "_digester", "_fields", "_foreign", "_known", "rules")
 
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
@@ -82,9 +84,16 @@ class Redactor:
         self._adds = bool(self.rules.patterns or self.rules.fields)
         self._fields = [(_rarest(f), Shape(escape(f), f)) for f in self.rules.fields]
         self._foreign = not "".join(self.rules.fields).isascii()
+        #: the latest secrets that were found: they go wherever else they stand, named or not
+        self._known: tuple[str, ...] = ()
 
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
+        if secret not in self._known:
+            from loopguard_core.apart import is_unmistakable  # few texts have a secret
+
+            if is_unmistakable(secret):
+                self._known = (*self._known[1 - _REMEMBERED :], secret)
         return f"{MARK}{self._digester(secret)[:12]}]"
 
     def __call__(self, text: str) -> str:
@@ -121,7 +130,9 @@ class Redactor:
             spans += [m.span(1) for m in all_from(first)]
         if self._fields:
             spans += named(text, low, self._fields)
-        return self._replace(text, spans) if spans else text
+        if spans or self._known:
+            return self._replace(text, spans)
+        return text
 
     def _lowered(self, text: str) -> str:
         """*text* as names are looked for in it, letter by letter. Only a person's own may be of other letters
@@ -132,16 +143,20 @@ class Redactor:
         return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
     def _replace(self, text: str, spans: list[Span]) -> str:
-        from loopguard_core.apart import again  # few texts have a secret
+        from loopguard_core.apart import again, is_unmistakable  # few processes meet a secret
 
-        spans += again(text, spans)
+        for start, end in spans:
+            if not _marked(text, start):
+                self.marker(text[start:end])
+        spans += again(text, self._known)
         out: list[str] = []
         at = 0
         for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
             if start < at or start == end or _marked(text, start):
                 continue
-            mark = self.marker(text[start:end])
-            if stands_alone(text, start):
+            secret = text[start:end]
+            mark = self.marker(secret)
+            if stands_alone(text, start) and not is_unmistakable(secret):
                 mark = f'"{mark}"'
             out += text[at:start], mark
             at = end

@@ -7,12 +7,18 @@ arguments in memory, knows what each marker stands for.
 from __future__ import annotations
 
 from loopguard_core.events import dump, load
+from loopguard_core.patterns import compiled
 from loopguard_core.redact import MARK, Redaction, Redactor
 from loopguard_core.store.rows import to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+#: what a secret that goes wherever it stands is made of, in characters; how many such words are tried
+_RUN = r"[A-Za-z0-9+/=_.~!@#$%^&*-]{8,}"
+_SHORTEST, _LONGEST, _MOST = 8, 400, 20_000
 
 
 class Unknown(Exception):
@@ -44,6 +50,19 @@ class _Recalling(Redactor):
         elif isinstance(value, (int, float)):
             self.found[super().marker(to_json(value))] = value
 
+    def words(self, text: str) -> None:
+        """Let the marker of each word in *text* stand for it: one of them may have been a secret elsewhere."""
+        tried = 0
+        for run in compiled(_RUN).finditer(text):
+            at, end = run.span()
+            begins = [n for n in range(at, end) if n == at or not text[n - 1].isalnum()]
+            ends = [n for n in range(at + 1, end + 1) if n == end or not text[n].isalnum()]
+            for begin in begins:
+                for stop in ends:
+                    if _SHORTEST <= stop - begin <= _LONGEST and tried < _MOST:
+                        tried += 1
+                        self.marker(text[begin:stop])
+
 
 def restore(changed: object, original: object, key: bytes, rules: Redaction | None) -> Any:
     """*changed* with every marker replaced by what it stands for in *original*.
@@ -54,8 +73,12 @@ def restore(changed: object, original: object, key: bytes, rules: Redaction | No
         return changed
     recalling = _Recalling(key, rules)
     recalling.numbers(original)
-    recalling(to_json(original))  # as the log has it: a marker is made of the text
+    text = to_json(original)  # as the log has it: a marker is made of the text
+    recalling(text)
     restored = _walk(changed, recalling.found)
+    if MARK in dump(restored):
+        recalling.words(text)
+        restored = _walk(changed, recalling.found)
     if MARK in dump(restored):
         raise Unknown("the arguments hold a secret that the log did not store")
     return restored
