@@ -14,10 +14,10 @@ from uuid import uuid4
 
 from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.agents.host import settle
-from loopguard_core.config import load_config
+from loopguard_core.config import load_or_default
 from loopguard_core.decision import ended_by
 from loopguard_core.halted import TurnHalted
-from loopguard_core.live import LiveSession
+from loopguard_core.live import LiveSession, to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def not_running(token: Token[str]) -> None:
 
 
 class Sessions:
-    """The sessions of one adapter. Thread-safe."""
+    """The sessions of one adapter. Thread-safe.
+
+    A configuration file that is wrong is said on stderr, and the defaults hold: no run of a framework fails over it.
+    """
 
     def __init__(
         self, agent: str, config: Config | None = None, store: Store | None = None
@@ -179,7 +182,7 @@ class Sessions:
         # What a subagent's session may is not what its model wrote into a file meanwhile.
         inherited = None if above is None else above.live.config
         return LiveSession(
-            self._config or inherited or load_config(),
+            self._config or inherited or load_or_default("", to_stderr),
             session,
             agent=self.agent,
             name=name,
