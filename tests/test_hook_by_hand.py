@@ -115,3 +115,20 @@ def test_no_agent_decides_whatever_it_does_with_its_hook(
         asked = store.request("R1")
         grants = [e for e in store.read("s1") if e.type == "grant"]
     assert asked is not None and asked.resolution == "expired" and not grants
+
+
+SCRIPT = """
+for n in 1 2 3; do hook < $n; done
+{model}
+lg approve R1
+"""
+
+
+@pytest.mark.parametrize("model", ["", "hook < resume", "sh -c 'hook < resume; :'"])
+def test_an_agent_that_is_a_shell_script_does_not_decide_either(tmp_path: Path, model: str) -> None:
+    env = prepared(tmp_path)
+    (tmp_path / "agent.sh").write_text(SCRIPT.format(model=model))
+    with Terminal(["bash", "--norc", "--noprofile", "-i"], env) as screen:
+        screen.press(f"cd {tmp_path}; bash agent.sh; echo en''d\n")
+        said = screen.see("end", "inside the guarded")
+    assert "R1: approved" not in said

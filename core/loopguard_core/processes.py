@@ -115,14 +115,14 @@ def ancestors(pid: int | None = None) -> Iterator[int]:
 def caller() -> int:
     """The process that has this one run: the nearest one above it that is not a shell between the two.
 
-    0 where a person does, by hand: then their own shell stands between, and what is above that (a terminal,
-    a multiplexer, a login) runs no agent.
+    What is above a person's own shell (a terminal, a multiplexer, a login) runs no agent: there it is what they
+    started in that shell, an agent that is a script say, and 0 where that is this process, tried by hand.
     """
     below = os.getpid()
     for pid in ancestors(os.getppid()):
         name = name_of(pid).lstrip("-")
         if name in _SHELLS and _is_a_persons(pid, below):
-            return 0
+            return below if below != os.getpid() else 0
         if pid > 1 and name not in _BETWEEN:
             return pid
         below = pid
