@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from commands import command, until
 from loopguard_console.demo.stage import Stage
@@ -63,6 +67,21 @@ def test_headless_goes_on_where_the_encoding_knows_no_ellipsis() -> None:
     assert "refused  search('quantum computing')  search was called" in done.stdout.decode()
     assert "I go on with what I have." in done.stdout.decode()
     assert b"Error" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
+def test_headless_that_is_ended_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    env = environment(TMPDIR=str(tmp_path))
+    argv = [*CONSOLE, "demo", "--headless", "--wait", "60", "--pace", "0"]
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as demo:
+        assert demo.stdout is not None
+        assert b"researcher" in demo.stdout.readline()
+        demo.send_signal(number)
+        demo.stdout.read()  # to the end of the agent, too
+        assert demo.wait(30) == 128 + number
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_agent_does_not_outlive_a_demo_that_was_killed(tmp_path: Path) -> None:

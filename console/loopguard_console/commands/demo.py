@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import sys
 
 import click
 
@@ -49,6 +51,7 @@ def demo(
     settings = {"unattended_wait_seconds": wait}
     with Stage(STORIES[story], store=options.get("store") or "", settings=settings) as stage:
         if headless or as_json:
+            _end_in_order()
             agent = stage.start_agent(pace=pace, quiet=as_json)
             agent.wait()
         else:
@@ -65,6 +68,16 @@ def demo(
         f"The demo's agent made {told['calls']} calls; the strongest verdict was {told['worst']}. "
         "To connect your agent: loopguard-console install --help"
     )
+
+
+def _end_in_order() -> None:
+    """Who is told to end leaves no agent and no temporary store behind; the console sees to that itself."""
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
 
 
 def _told(stage: Stage) -> dict[str, object]:
