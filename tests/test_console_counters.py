@@ -43,3 +43,14 @@ def test_a_calm_call_shows_the_counter_that_is_nearest_to_its_next_threshold() -
     view.go(calm)
     shown = counter_of_call(view, 80)
     assert shown is not None and "warn at" in shown.plain
+
+
+def test_two_counters_of_one_call_are_told_apart() -> None:
+    with open_input(str(SAMPLES / "alternating-pair.jsonl")) as stream:
+        (recording,) = recordings_of(read_events(stream))
+    view = View(recording, live=False)
+    view.go(7)
+    narrow = [line.plain for line in counter_lines(view, 52, 3)]
+    assert 'B read_file("store' in narrow[0] and "B repetition" in narrow[1]
+    wide = [line.plain for line in counter_lines(view, 120, 3)]
+    assert "· cycle" in wide[0] and "· repetition" in wide[1]

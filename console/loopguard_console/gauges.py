@@ -67,7 +67,11 @@ def counter_lines(view: View, width: int, most: int) -> list[Content]:
 
     First the one that the verdict on the selected call names, then those nearest to their next threshold.
     """
-    return [_counter(view, count, width) for count in _counts(view)[:most]]
+    shown = _counts(view)[:most]
+    return [
+        _counter(view, count, width, again=any(count.key == c.key for c in shown[:number]))
+        for number, count in enumerate(shown)
+    ]
 
 
 def counter_of_call(view: View, width: int) -> Content | None:
@@ -139,10 +143,11 @@ def _urgency(count: Count, row: Row | None) -> tuple[float, ...]:
     return (0.0 if about else 1.0, -(count.count / top if top else 0.0), -float(count.count))
 
 
-def _counter(view: View, count: Count, width: int) -> Content:
+def _counter(view: View, count: Count, width: int, *, again: bool) -> Content:
+    """*again*: a counter of the same call stands above."""
     cells = max(8, min(24, width // 4))
     return Content.assemble(
-        _label(view, count, max(10, width - cells - 17)),
+        _label(view, count, max(10, width - cells - 17), again=again),
         " ",
         *_bar(count, cells),
         (_ahead(count), _TIERS[count.tier] if count.tier else ""),
@@ -182,14 +187,16 @@ def _faint(tier: Tier) -> str:
     return ("$dim", "$text-warning", "$text-error", "$text-error")[tier]
 
 
-def _label(view: View, count: Count, room: int) -> Content:
-    """Letter, call, and where there is room for it what is counted."""
+def _label(view: View, count: Count, room: int, *, again: bool = False) -> Content:
+    """Letter, call, and where there is room for it what is counted; *again*, rather that than the call."""
     recording = view.recording
     row = recording.last_with(count.key)
     what = f" · {safe(count.detector)}" if room >= 44 else ""
     if row is None:
         return Content.assemble(("  ", ""), (pad(safe(count.tool) + what, room - 2), ""))
     letter, style = letter_of(view, recording.keys[row])
+    if again and not what:
+        return Content.assemble((f"{letter} ", style), (pad(safe(count.detector), room - 2), ""))
     label = signature_label(
         recording.tools[recording.keys[row]], recording.args(row), max(8, room - 2 - len(what))
     )
