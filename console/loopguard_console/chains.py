@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.cells import cell_len
 
 from loopguard_console.guards import guard_of
-from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
+from loopguard_console.render import clock, cut, in_lines, pad, preview, safe, span, tier_letter
 from loopguard_core.calls import Asked, Row, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
@@ -65,7 +64,7 @@ def chain_lines(
     index = first
     while index < len(recording) or mark is not None:
         if mark is not None and mark.row <= index:
-            yield from _fitted(f"      {_mark(mark.event)}", room)
+            yield from in_lines(f"      {_mark(mark.event)}", room, indent=8)
             mark = next(marks, None)
             continue
         stop = len(recording) if mark is None else mark.row
@@ -127,13 +126,6 @@ def _decision(asked: Asked) -> str:
         return ""
     how = "approved late" if last.type == "grant" else safe(last.text("resolution"), 20)
     return f"{safe(asked.request, 12)} {how} by {safe(last.text('by'), 60)}"
-
-
-def _fitted(line: str, room: int) -> list[str]:
-    """*line* in lines of at most *room* cells, broken between words; itself where that is 0."""
-    if not room or cell_len(line) <= room:
-        return [line]
-    return textwrap.wrap(line, room, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
 def _mark(event: Event) -> str:

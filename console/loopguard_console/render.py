@@ -11,6 +11,7 @@ import json
 import re
 import time
 from math import isfinite
+from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 
@@ -115,6 +116,19 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
     text = cut(text, width)
     fill = " " * (width - cell_len(text))
     return fill + text if right else text + fill
+
+
+def in_lines(text: str, width: int, *, indent: int) -> list[str]:
+    """Safe *text* in lines of *width* cells, broken between words, all but the first indented; whole where that is 0."""
+    if not width or cell_len(text) <= width:
+        return [text]
+    return wrap(
+        text,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,  # a path or a command is to be copied
+        break_on_hyphens=False,
+    )
 
 
 def collapse_frames(text: str) -> str:

@@ -18,8 +18,8 @@ from loopguard_console.doctor.loops import tiers
 from loopguard_console.doctor.mend import mend
 from loopguard_console.doctor.wake import wake
 from loopguard_console.errors import Refused
-from loopguard_console.output import emit, json_option, say
-from loopguard_console.render import pad
+from loopguard_console.output import emit, json_option, room, say
+from loopguard_console.render import in_lines, pad, safe
 from loopguard_console.stores import Options, place_of, refuse_inside
 from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
@@ -77,13 +77,13 @@ def _mend(options: Options, place: str, *, as_json: bool) -> list[Finding]:
 
 
 def _tell(finding: Finding) -> None:
-    say(f"{pad(_WORDS[finding.state], 6)} {pad(finding.area, 14)} {finding.what}")
+    lines = [f"{pad(_WORDS[finding.state], 6)} {pad(finding.area, 14)} {safe(finding.what)}"]
     if finding.mend:
-        say(
-            f"{' ' * 22}to mend it: {finding.mend}"
-            if finding.state == WRONG
-            else f"{' ' * 22}{finding.mend}"
-        )
+        how = "to mend it: " if finding.state == WRONG else ""
+        lines.append(f"{' ' * 22}{how}{safe(finding.mend)}")
+    for line in lines:
+        for part in in_lines(line, room(), indent=22):
+            say(part)
 
 
 def _findings(place: str, named_store: str) -> Iterator[Finding]:
