@@ -232,6 +232,20 @@ def test_a_secret_is_found_where_nothing_else_stands(text: str) -> None:
     assert MARK in clean and secret not in clean
 
 
+def test_of_a_key_in_json_only_the_private_members_go() -> None:
+    public = {"kty": "RSA", "kid": "k1", "n": "0vx7agoebGcQSuuPiLJX", "e": "AQAB"}
+    private = {name: f"X4cTteJY_gn4FYPsXB8r{name}" for name in ("d", "p", "q", "dp", "dq", "qi")}
+    for key in ({**public, **private}, {**private, **public}):
+        for text in (
+            dump({"keys": [key, public]}),
+            dump({"result": json.dumps({"keys": [key]}, indent=2)}),
+        ):
+            clean = Redactor(b"k")(text)
+            assert "X4cTteJY" not in clean and clean.count(MARK) == len(private)
+            assert "0vx7agoebGcQSuuPiLJX" in clean and "AQAB" in clean
+    assert Redactor(b"k")(dump(private)) == dump(private), "these letters alone say nothing"
+
+
 def test_secrets_that_stand_side_by_side_all_go() -> None:
     bot = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
     text = f"{bot}{bot} token=cookie: session=31d4d96e407aad42"
