@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from pathlib import Path
 
 import click
@@ -84,6 +85,20 @@ def test_a_session_that_is_spelled_nearly_right_is_guessed(place: Path) -> None:
     assert said.code == 2 and "did you mean researcher-1?" in said.err
     assert "`loopguard-console sessions --all` lists them" in said.err
     assert "did you mean" not in command(place, "show", "quite-another").err
+
+
+def test_of_several_that_begin_alike_the_one_that_runs_is_meant(place: Path) -> None:
+    now = time.time()
+    with contextlib.closing(open_store(str(place))) as store:
+        store.append(Event("session_start", "researcher-2", ts=now, data={"agent": "researcher"}))
+        store.append(Event("session_start", "researcher-3", ts=now, data={"agent": "researcher"}))
+        store.append(Event("session_end", "researcher-3", ts=now))
+    said = command(place, "halt", "researcher")
+    assert (said.code, said.out.split(":")[0]) == (0, "researcher-2")
+    with contextlib.closing(open_store(str(place))) as store:
+        store.append(Event("session_start", "researcher-4", ts=now, data={"agent": "researcher"}))
+    said = command(place, "halt", "researcher")
+    assert said.code == 2 and "can mean 4 sessions" in said.err
 
 
 def test_a_note_stands_behind_who_gave_it(place: Path) -> None:

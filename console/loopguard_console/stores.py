@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 
 from loopguard_console.errors import Failure, Refused
+from loopguard_console.liveness import liveness
 from loopguard_console.render import safe
 from loopguard_core.config import (
     PASSWORD_ELSEWHERE,
@@ -146,8 +148,16 @@ def _not_from_inside(store: Store | None) -> None:
         )
 
 
+def _running(sessions: list[Session]) -> list[Session]:
+    now, host = time.time(), os.uname().nodename
+    return [s for s in sessions if liveness(s, now, host) in ("live", "quiet")]
+
+
 def find_session(store: Store | None, named: str) -> Session:
-    """The session called *named*: its id, its name, or the beginning of one. Raises ``Refused``."""
+    """The session called *named*: its id, its name, or the beginning of one. Raises ``Refused``.
+
+    Of several that begin so the one that runs is meant, where only one does.
+    """
     sessions = [] if store is None else store.sessions()
     for found in (
         [s for s in sessions if s.session == named],
@@ -156,6 +166,8 @@ def find_session(store: Store | None, named: str) -> Session:
     ):
         if len(found) == 1:
             return found[0]
+        if len(running := _running(found)) == 1:
+            return running[0]
         if found:
             some = ", ".join(safe(s.session, 40) for s in found[:4])
             raise Refused(
