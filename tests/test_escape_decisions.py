@@ -12,7 +12,7 @@ import pytest
 
 from loopguard_core import escape
 from loopguard_core.events import Event
-from loopguard_core.inbox import write
+from loopguard_core.inbox import resolve
 from loopguard_core.redact import Redaction
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
@@ -241,13 +241,12 @@ def test_an_answer_in_the_moment_in_which_the_wait_ends_comes_late_and_is_none_t
 ) -> None:
     request = ask(store)
 
-    def first_it_expires(*said: Any) -> int:
-        if said[2] == "request_resolved":
-            data = {"request": request, "resolution": "expired"}
-            store.append(Event("request_resolved", "s", ts=time.time(), data=data))
-        return write(*said)
+    def first_it_expires(*said: Any) -> None:
+        data = {"request": request, "resolution": "expired"}
+        store.append(Event("request_resolved", "s", ts=time.time(), data=data))
+        resolve(*said)
 
-    monkeypatch.setattr("loopguard_core.escape.requests.write", first_it_expires)
+    monkeypatch.setattr("loopguard_core.escape.requests.resolve", first_it_expires)
     assert decide(store, request).late
     assert resolution(store, request) == "expired"
     granted = [e for e in store.read("s") if e.type == "grant"]

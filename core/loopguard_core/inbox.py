@@ -152,19 +152,27 @@ def abandoned(store: Store, asked: Request) -> str:
     return "orphaned" if here and not alive(asked.pid, asked.pid_started) else ""
 
 
-def sweep_one(store: Store, asked: Request) -> str:
-    """Resolve *asked* where nothing waits for it any more; how, or empty."""
-    resolution = abandoned(store, asked)
-    if not resolution:
-        return ""
+def resolve(
+    store: Store, asked: Request, resolution: str, by: str, note: str, **more: object
+) -> None:
+    """Say in the log how *asked* ended. Raises ``Taken`` where that was said before."""
     data = {
         "request": asked.request,
         "call": asked.call,
         "signature": asked.signature,
         "resolution": resolution,
+        **more,
     }
+    write(store, asked.session, "request_resolved", data, by, note)
+
+
+def sweep_one(store: Store, asked: Request) -> str:
+    """Resolve *asked* where nothing waits for it any more; how, or empty."""
+    resolution = abandoned(store, asked)
+    if not resolution:
+        return ""
     try:
-        write(store, asked.session, "request_resolved", data, "loopguard", "")
+        resolve(store, asked, resolution, "loopguard", "")
     except Taken:
         return ""
     return resolution

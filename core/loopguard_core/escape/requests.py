@@ -7,14 +7,20 @@ import time
 from loopguard_core.controls import Grant
 from loopguard_core.escape.outcome import AlreadyDecided, Decided, DecisionError
 from loopguard_core.escape.settling import settle_covered
-from loopguard_core.inbox import UNDECIDED, late_grant, late_until, refuse_late, sweep_one, write
+from loopguard_core.inbox import (
+    UNDECIDED,
+    late_grant,
+    late_until,
+    refuse_late,
+    resolve,
+    sweep_one,
+    write,
+)
 from loopguard_core.restoring import holds_new_secret, is_marker
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from loopguard_core.store.contract import Request, Store
 
 
@@ -71,19 +77,12 @@ def modify(
 
 
 def _resolve(
-    store: Store, asked: Request, resolution: str, by: str, note: str, **more: Any
+    store: Store, asked: Request, resolution: str, by: str, note: str, **more: object
 ) -> Decided:
     if asked.resolution:
         raise AlreadyDecided(asked)
-    data = {
-        "request": asked.request,
-        "call": asked.call,
-        "signature": asked.signature,
-        "resolution": resolution,
-        **more,
-    }
     try:
-        write(store, asked.session, "request_resolved", data, by, note)
+        resolve(store, asked, resolution, by, note, **more)
     except Taken:
         raise _beaten(store, asked) from None
     return Decided(resolution, [asked.session], request=asked.request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_core.inbox import write
+from loopguard_core.inbox import resolve
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -44,15 +44,8 @@ def settle(
     for asked in store.requests(session=session, pending=True):
         if asked.seq > seq or not covered(asked):
             continue
-        data = {
-            "request": asked.request,
-            "call": asked.call,
-            "signature": asked.signature,
-            "resolution": resolution,
-            **more,
-        }
         try:
-            write(store, session, "request_resolved", data, by, note)
+            resolve(store, asked, resolution, by, note, **more)
         except Taken:
             continue  # the agent saw the instruction first and settled it itself
         settled.append(asked.request)
