@@ -258,6 +258,40 @@ def test_a_breakpoint_asks_in_every_mode_until_it_is_taken_away() -> None:
     assert play.start("rm", "/", breakpoint="B1").action == "run"
 
 
+@pytest.mark.parametrize("mode", ["observe", "ask", "enforce"])
+def test_a_grant_spends_a_call_on_each_that_a_human_had_stopped(mode: str) -> None:
+    """Also where the policy has nothing against it."""
+    play = Play(fresh(mode=mode))
+    play.say("halt", scope="session")
+    play.grant("session", budget=2)
+    rulings = [play.call("read", n) for n in range(3)]
+    assert [r.cause for r in rulings] == ["grant", "grant", "halt"]
+    assert [r.released for r in rulings] == [True, True, False]
+
+    play.say("resume")
+    play.say("breakpoint", breakpoint="B1", condition="tool:rm")
+    play.grant("session", budget=1)
+    assert play.call("read", "z").action == "run", "it meets no breakpoint, and costs nothing"
+    assert play.start("rm", "/", breakpoint="B1").released
+    play.end()
+    assert play.start("rm", "/", breakpoint="B1").cause == "breakpoint"
+    play.ask("denied")
+    play.end("blocked")
+
+    play.say("breakpoint", breakpoint="B1", on=False)
+    play.grant("tool", "rm", budget=1)
+    assert play.start("rm", "/").released, "denied before, in this turn"
+    play.end()
+    assert play.start("rm", "/").cause == "deny"
+
+
+def test_a_call_that_is_released_leaves_no_mark_whoever_had_stopped_it() -> None:
+    play = Play()
+    play.say("halt")
+    play.grant("session", budget=3)
+    assert [play.call().verdict.count for _ in range(3)] == [1] * 3
+
+
 def test_looking_records_nothing() -> None:
     play = Play()
     play.loop(2)

@@ -144,6 +144,10 @@ class Controls:
                 found = said
         return found
 
+    def stops(self, signature: str, hit: str) -> bool:
+        """True where a human's word stops a call unless a grant says otherwise. *hit* as for ``word``."""
+        return self.halt is not None or signature in self.denials or hit in self.breakpoints
+
     def _grant(self, tool: str, signature: str, ts: float | None) -> Grant | None:
         for grant in reversed(self.grants):
             if grant.covers(tool, signature, ts):

@@ -232,7 +232,9 @@ class Guard:
         if said is None:
             return self._own(verdict)
         if isinstance(said, Grant):
-            stops = self.mode != "observe" and (verdict.stops or self.latch is not None)
+            stops = (
+                self.mode != "observe" and (verdict.stops or self.latch is not None)
+            ) or controls.stops(verdict.signature, hit)
             return Ruling("run", verdict, cause="grant", ref=said.grant, by=said.by, released=stops)
         if isinstance(said, Breakpoint):
             tier = max(verdict.tier, Tier.BLOCK)

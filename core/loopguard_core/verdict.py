@@ -252,8 +252,8 @@ class Ruling:
 
     ``action``: ``run``, ``refuse``, or ``ask`` (a request is to be opened and answered first).
     ``cause`` says whose word it was: ``verdict``, ``latch``, ``grant``, ``halt``, ``deny``,
-    ``breakpoint``. ``ref`` names the grant behind it. ``released``: the call runs although the policy
-    or a latch would have stopped it, so it leaves no mark on the counters. ``by`` is whose word it was
+    ``breakpoint``. ``ref`` names the grant behind it. ``released``: the call runs although the policy,
+    a latch or an earlier word would have stopped it, so it leaves no mark on the counters. ``by`` is whose word it was
     and ``note`` what they said. ``verdict`` is the policy's
     on this very call; ``why`` is the one that explains the ruling (a latch keeps the verdict that set it).
     """
