@@ -231,9 +231,12 @@ def test_a_narrow_list_of_sessions_gives_its_room_to_the_names() -> None:
         for size in ((120, 30), (80, 30)):
             async with app.run_test(size=size) as pilot:
                 await pilot.press("s")
-                await pilot.pause()
                 listed = app.screen.query_one(SessionList)
-                found.append("\n".join(s.text for s in listed.render_lines(listed.size.region)))
+                shown = ""
+                while "writer" not in shown:
+                    await pilot.pause(0.02)
+                    shown = "\n".join(s.text for s in listed.render_lines(listed.size.region))
+                found.append(shown)
             app = console_scene.live(Nobody())
         return found
 

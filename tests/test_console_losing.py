@@ -86,10 +86,13 @@ def test_the_feed_says_it_of_sessions_that_nobody_opened(tmp_path: Path) -> None
 def listed(app: ConsoleApp) -> list[str]:
     async def run() -> list[str]:
         async with app.run_test(size=(120, 30)) as pilot:
-            await pilot.pause()
             shown = app.screen.query_one(SessionList)
-            strips = shown.render_lines(shown.size.region)
-            return [strip.text.rstrip() for strip in strips if strip.text.strip()]
+            found: list[str] = []
+            while not found:
+                await pilot.pause(0.02)
+                strips = shown.render_lines(shown.size.region)
+                found = [strip.text.rstrip() for strip in strips if strip.text.strip()]
+            return found
 
     return asyncio.run(run())
 

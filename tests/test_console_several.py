@@ -14,8 +14,10 @@ from loopguard_console import opening
 from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app
 from loopguard_console.render import session_title
+from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.widgets.inbox import InboxList
 from loopguard_console.widgets.sessions import SessionList
+from loopguard_console.widgets.virtual import VirtualList
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Session
@@ -103,6 +105,10 @@ def test_who_has_begun_to_look_around_is_left_where_they_are(
     assert len(app.desk.sessions) == 3
 
 
+def painted(shown: VirtualList) -> str:
+    return "\n".join(s.text for s in shown.render_lines(shown.size.region)).strip()
+
+
 def test_a_session_has_one_name_wherever_it_is_shown() -> None:
     """In the list, over the chain, in the inbox, in the hint that names the first of several."""
     desk = console_scene.empty_desk()
@@ -112,15 +118,15 @@ def test_a_session_has_one_name_wherever_it_is_shown() -> None:
 
     async def run() -> tuple[str, str, str]:
         async with app.run_test(size=(140, 40)) as pilot:
-            await pilot.pause()
-            listed = app.screen.query_one(SessionList)
-            lines = [s.text for s in listed.render_lines(listed.size.region)]
-            chain = str(app.screen.query_one("#chain-title").render())
+            while not (chain := str(app.screen.query_one("#chain-title").render())):
+                await pilot.pause(0.02)
+            lines = painted(app.screen.query_one(SessionList))
             await pilot.press("i")
-            await pilot.pause()
-            inbox = app.screen.query_one(InboxList)
-            waiting = [s.text for s in inbox.render_lines(inbox.size.region)]
-            return "\n".join(lines), chain, "\n".join(waiting)
+            while not isinstance(app.screen, InboxScreen):
+                await pilot.pause(0.02)
+            while not (waiting := painted(app.screen.query_one(InboxList))):
+                await pilot.pause(0.02)
+            return lines, chain, waiting
 
     listed, chain, waiting = asyncio.run(run())
     title = "researcher 6f1c2a90"
