@@ -21,36 +21,19 @@ from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loopguard_core.store.contract import Request, Store
 
 
 def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Let the call of *request* run, once. One that ended undecided gets a grant for the next such call."""
-    asked = find(store, request, seen)
-    if asked.resolution not in UNDECIDED:
-        try:
-            return _resolve(store, asked, "approved", by, note)
-        except AlreadyDecided as won:
-            if won.resolution not in UNDECIDED:
-                raise
-            asked = find(store, request)  # its wait ended in this moment
-    return _approve_late(store, asked, by, note)
+    return _decide(store, request, seen, "approved", by, note, _approve_late)
 
 
 def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
     """Refuse the call of *request*; *note* goes to the model. After its end: take a late approval back."""
-    asked = find(store, request, seen)
-    if asked.resolution not in UNDECIDED:
-        try:
-            return _resolve(store, asked, "denied", by, note)
-        except AlreadyDecided as won:
-            if won.resolution not in UNDECIDED:
-                raise
-            asked = find(store, request)
-    grant = refuse_late(store, asked, by)
-    data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
-    write(store, asked.session, "note", data, by, "")
-    return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
+    return _decide(store, request, seen, "denied", by, note, _deny_late)
 
 
 def modify(
@@ -74,6 +57,27 @@ def modify(
             "approve or deny it as it is"
         )
     return _resolve(store, asked, "modified", by, note, args=args)
+
+
+def _decide(
+    store: Store,
+    request: str,
+    seen: str,
+    resolution: str,
+    by: str,
+    note: str,
+    late: Callable[[Store, Request, str, str], Decided],
+) -> Decided:
+    """Resolve *request*, or do what is done *late*: after its wait, also where that ends in this moment."""
+    asked = find(store, request, seen)
+    if asked.resolution not in UNDECIDED:
+        try:
+            return _resolve(store, asked, resolution, by, note)
+        except AlreadyDecided as won:
+            if won.resolution not in UNDECIDED:
+                raise
+            asked = find(store, request)
+    return late(store, asked, by, note)
 
 
 def _resolve(
@@ -113,6 +117,13 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         late=True,
         covered=covered,
     )
+
+
+def _deny_late(store: Store, asked: Request, by: str, note: str) -> Decided:
+    grant = refuse_late(store, asked, by)
+    data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
+    write(store, asked.session, "note", data, by, "")
+    return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
 
 
 def find(store: Store, name: str, seen: str = "") -> Request:
