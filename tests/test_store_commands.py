@@ -60,6 +60,21 @@ def test_what_is_exported_can_be_read_again(store: Path, tmp_path: Path) -> None
     assert command(store, "export", "-o", str(out), "--force").code == 0
 
 
+def test_a_folder_that_is_called_like_a_session_is_not_in_its_way(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    lines = command(store, "export", "one").out.splitlines()
+    assert {decode(line).session for line in lines} == {"one"}
+    for folder in ("./one", "other"):
+        done = command(store, "export", folder)
+        assert done.code == 2 and "no transcript in it" in done.err
+    (tmp_path / "two").write_text(lines[0])
+    assert decode(command(store, "export", "two").out.strip()).session == "one", "a file is a file"
+
+
 def test_a_transcript_becomes_our_events_a_report_or_a_test(store: Path, tmp_path: Path) -> None:
     transcript = str(DATA / "claude_code.jsonl")
     lines = command(store, "export", transcript).out.splitlines()

@@ -12,10 +12,14 @@ from loopguard_core.events import Event
 
 
 def is_session(options: Options, target: str) -> bool:
-    """Whether *target* means a session of the store rather than a path."""
-    if target == "-" or Path(target).exists():
+    """Whether *target* means a session of the store rather than a path.
+
+    A folder that happens to be called like a session is meant where it is named as one: ``./research``.
+    """
+    path = Path(target)
+    if target == "-" or path.is_file() or (path.exists() and "/" in target):
         return False
-    if "/" in target or Path(target).suffix:
+    if path.exists() or "/" in target or path.suffix:
         with reading(options) as store:
             return store is not None and store.session(target) is not None
     return True
