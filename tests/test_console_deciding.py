@@ -15,6 +15,8 @@ from driving import carried
 from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.arming import Arming
+from loopguard_console.screens.modify import Modify
+from loopguard_console.widgets.pane import Pane
 from loopguard_core.escape import DecisionError
 from loopguard_core.store.contract import Request
 
@@ -204,5 +206,31 @@ def test_the_inbox_lifts_a_halt() -> None:
         await pilot.press("u")
         await carried(app, pilot)
         assert [what for what, _, _ in nobody.said] == ["resume"]
+
+    drive(step)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_is_marked_is_named_before_one_key_answers_it() -> None:
+    """While another request is selected: the keys that act on one act on that."""
+
+    async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
+        await pilot.press("i", "space")
+        card = ""
+        while "answer what is marked: R6" not in card:
+            await pilot.pause(0.02)
+            card = str(app.screen.query_one("#card", Pane).render())
+        assert "WHAT YOU CAN DO  R7" in card, "the mark moves on to the next"
+        await pilot.press("m")
+        while not isinstance(app.screen, Modify):
+            await pilot.pause(0.02)
+        await pilot.press("ctrl+s")
+        await carried(app, pilot)
+        await pilot.press("a")
+        await carried(app, pilot)
+        assert [(what, which) for what, which, _ in nobody.said] == [
+            ("modify", "R7"),
+            ("approve", "R6"),
+        ]
 
     drive(step)

@@ -6,6 +6,7 @@ All foreign text passes ``safe``; nothing is read as markup. See also ``facts`` 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
@@ -201,7 +202,10 @@ KEYS = (
 _LIFT = ("u", "resume", "lift the stop; it runs", "the stop is lifted, and the call runs")
 
 
-def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
+def _choices(
+    asking: Asking, width: int, *, low: bool = False, marked: Sequence[str] = ()
+) -> Content:
+    """What may be done about a request; *marked*: those that one answer settles instead."""
     request = asking.request
     left = "" if asking.left is None else f"{span(asking.left)} left"
     if left and width >= 48:
@@ -224,6 +228,9 @@ def _choices(asking: Asking, width: int, *, low: bool = False) -> Content:
             (cut(left, max(8, width - len(title) - 5)), "$text-warning"),
         )
     ]
+    if marked:
+        words = asking.names.say("{approve} and {deny} answer what is marked: ")
+        lines.append(Content.assemble((words + safe(", ".join(marked), 60), "$text-warning")))
     offered = [_LIFT if key[0] == "r" and request.cause == "latch" else key for key in KEYS]
     keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in offered]
     if late:
@@ -268,11 +275,13 @@ def request_card(
     *,
     answered: bool = False,
     others: int = 0,
+    marked: Sequence[str] = (),
     names: KeyNames = USUAL,
 ) -> Content:
     """A request by itself, as the inbox shows it.
 
-    *answered*: the one that was chosen is gone; *others*: how many still wait.
+    *answered*: the one that was chosen is gone; *others*: how many still wait; *marked*: the names of those
+    that one answer settles.
     """
     if asking is None:
         if others:
@@ -300,7 +309,7 @@ def request_card(
     parts = [
         Content.assemble((signature_label(request.tool, request.args, width), "bold")),
         Content.assemble((safe(_sentence(reason)) or TIER_WORDS[tier], TIER_STYLES[tier])),
-        _choices(asking, width, low=height < 12),
+        _choices(asking, width, low=height < 12, marked=marked),
         Content("\n").join([fact(name, value, room) for name, value in facts if value]),
         payload("ARGUMENTS", pretty(request.args), asking.names),
     ]

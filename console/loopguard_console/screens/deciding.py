@@ -161,16 +161,15 @@ class DecidingScreen(Punctual, Screen[None]):
             self._names(requests),
             note="why, or what to do instead (the model reads it; may stay empty)",
             notes=(*kept, *(n for n in NOTES if n not in kept)),
-            does="The call is refused; asked again in this turn, it is refused at once.",
+            does=f"{'The call' if len(requests) == 1 else 'Each'} is refused; asked again in this turn, it is refused at once.",
         )
         await self.console_app.open_screen(dialog, answer)
 
     async def action_modify(self) -> None:
         """Change the arguments and let it run."""
-        requests = self._may()
-        if not requests:
+        request = self.selected() if self._may() else None
+        if request is None:
             return
-        request = requests[0]
 
         def answer(given: tuple[Any] | None) -> None:
             if given is not None:

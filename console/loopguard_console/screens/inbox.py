@@ -82,6 +82,7 @@ class InboxScreen(DecidingScreen):
                 size.height,
                 answered=bool(requests.chosen and request is None),
                 others=len(app.desk.waiting),
+                marked=[r.request for r in self.marked()],
                 names=app.names,
             ),
             layout=True,
