@@ -139,6 +139,7 @@ SECRETS = [
     ('{{"kty": "oct", "k": "{}"}}', "AyM1SysPpbyDfgZld3umj1qzKObwVMk"),
     ("jwk = {{'crv': 'P-256', 'd': '{}', 'kty': 'EC'}}", "870MB6gfuTJ4HtUnUvYMyJpr5eUZNP4"),
     ('{{"cookies": [{{"name": "sid", "value": "{}", "path": "/"}}]}}', "hunter2hunter"),
+    ("https://maps.example/v1/AIza{}/tiles", "SyA1234567890abcdefghijklmnopqrstuv"),
     ("PuTTY-User-Key-File-3: x\nPrivate-Lines: 2\n{}\nPrivate-MAC: y", "AAAAgQDhunter2hunter"),
 ]
 
