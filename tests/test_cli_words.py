@@ -135,3 +135,10 @@ def test_no_page_tells_to_fetch_what_no_index_has() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         text = page.read_text("utf-8")
         assert not re.search(r"pip install (-\S+ )*'?loopguard-console", text), page
+
+
+def test_what_is_neither_a_file_nor_a_session_is_called_both(place: Path) -> None:
+    said = command(place, "open", "reseracher-1")
+    assert said.code == 2
+    assert "reseracher-1: no such file, and no session is called reseracher-1" in said.err
+    assert "did you mean researcher-1?" in said.err

@@ -90,3 +90,11 @@ def test_a_console_that_was_stopped_from_outside_reads_its_keys_once_and_can_be_
         assert len(list(threads.iterdir())) < before + 3
         screen.press("q")
         assert screen.wait() == 0
+
+
+def test_wrong_settings_are_said_when_the_console_opens(tmp_path: Path) -> None:
+    (tmp_path / "loopguard.toml").write_text('mode = "aks"\n')
+    env = environment(XDG_STATE_HOME=str(tmp_path), HOME=str(tmp_path))
+    line = f"cd {shlex.quote(str(tmp_path))} && exec {shlex.join(CONSOLE)}"
+    with Terminal(["/bin/sh", "-c", line], env) as screen:
+        screen.see("LIVE", "observe", "mended")

@@ -76,6 +76,7 @@ class ConsoleApp(Punctual, App[None]):
     """
 
     TITLE = "loopguard"
+    greeting = ""  # what is said when the console opens
     CSS_PATH: ClassVar[list[str | PurePath]] = ["app.tcss", "screens/screens.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("everywhere")]
     COMMANDS = {lambda: Commands}  # noqa: RUF012 - as Textual declares it
@@ -119,15 +120,13 @@ class ConsoleApp(Punctual, App[None]):
         self.broken: Exception | None = None
         self._rest = rest
         self._drawing = False
-        self._drawn = 0.0
-        self._loading = False
-        self._keyed = 0.0
+        self._drawn = self._keyed = 0.0
+        self._loading = self._hinting = False
         self.keys = KeysInTurn(self, self._answer)
         self._pressed: float | None = None
         self._bell = Bell(self.TITLE)
         self._pauses = Pauses()
         self._wanted: set[str] = set()
-        self._hinting = False
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -140,14 +139,15 @@ class ConsoleApp(Punctual, App[None]):
         self.set_keymap(self.names.chosen)
         for theme in THEMES:
             self.register_theme(theme)
-        known = self._start_theme in self.available_themes
-        self.theme = self._start_theme if known else DARK.name
+        self.theme = self._start_theme if self._start_theme in self.available_themes else DARK.name
         self.theme_changed_signal.subscribe(
             self, lambda theme: self.remembered.keep("theme", theme.name)
         )
         self.push_screen(MainScreen())
         if not (self.is_headless or self.is_web):
             obey_signals(lambda code: self.exit(return_code=code), self.refresh)
+        if self.greeting:
+            self.notify(safe(self.greeting), severity="warning", timeout=20, markup=False)
         if self._feed is not None:
             self._feed.start()
         if self._rest is not None:

@@ -21,7 +21,7 @@ from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.retention import Retention
 from loopguard_console.sending import Sender
-from loopguard_console.stores import settings
+from loopguard_console.stores import settings, wrong_settings
 from loopguard_console.terminal import keys_from_terminal, needs_terminal
 from loopguard_console.whatif import chosen
 from loopguard_core.calls import ListEvents, StoreEvents
@@ -147,6 +147,8 @@ def _run(app: ConsoleApp) -> None:
 def run_live(store_path: str | None = None) -> list[Request]:
     """Open the console on the live store and stay until the person leaves; what then waits for somebody."""
     app = live_app(store_path, notifies=True)
+    if wrong := wrong_settings():
+        app.greeting = f"{wrong}; until this is mended, what starts here has the defaults"
     retention = Retention(app.source, settings())
     if retention.wanted and app.decider is not None:
         retention.start()

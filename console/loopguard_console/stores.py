@@ -117,6 +117,15 @@ def settings() -> Config:
         return Config()
 
 
+def wrong_settings() -> str:
+    """What is wrong with the settings of this folder; empty where nothing is."""
+    try:
+        load_config()
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
 def settings_of(store: Store, session: str) -> Config:
     """The settings that hold where *session* runs. Raises ``ConfigError``."""
     known = store.session(session)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import click
 
 from loopguard_console.chains import call_json, recordings_of
+from loopguard_console.errors import Refused
 from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option
 from loopguard_console.parameters import POLICIES, format_option
@@ -50,7 +51,10 @@ def open_recording(
     settings = choose(name, given, config) if anew else None
     if is_session(options, target) and not (anew or as_json):
         with reading(options) as store:
-            session = find_session(store, target).session
+            try:
+                session = find_session(store, target).session
+            except Refused as error:
+                raise Refused(f"{target}: no such file, and {error}") from None
         from loopguard_console.opening import run_stored
 
         run_stored(session, place_of(options))
