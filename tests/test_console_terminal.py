@@ -97,4 +97,4 @@ def test_wrong_settings_are_said_when_the_console_opens(tmp_path: Path) -> None:
     env = environment(XDG_STATE_HOME=str(tmp_path), HOME=str(tmp_path))
     line = f"cd {shlex.quote(str(tmp_path))} && exec {shlex.join(CONSOLE)}"
     with Terminal(["/bin/sh", "-c", line], env) as screen:
-        screen.see("LIVE", "observe", "mended")
+        screen.see("LIVE", "defaults", "observe")

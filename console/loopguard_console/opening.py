@@ -148,7 +148,7 @@ def run_live(store_path: str | None = None) -> list[Request]:
     """Open the console on the live store and stay until the person leaves; what then waits for somebody."""
     app = live_app(store_path, notifies=True)
     if wrong := wrong_settings():
-        app.greeting = f"{wrong}; until this is mended, what starts here has the defaults"
+        app.greeting = f"The defaults hold here: {wrong}"
     retention = Retention(app.source, settings())
     if retention.wanted and app.decider is not None:
         retention.start()
