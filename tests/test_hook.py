@@ -111,7 +111,7 @@ def test_a_wait_ends_before_the_host_gives_up(tmp_path: Path) -> None:
     host = Host(tmp_path, config=GRADED + "unattended_wait_seconds = 50\n")
     loop(host, 2)
     host.calls += 1
-    assert host.send("PreToolUse", limit=2, **host._tool("cat nope")).denied
+    assert host.send("PreToolUse", limit=5, **host._tool("cat nope")).denied
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sqlite3
@@ -14,10 +15,12 @@ from pathlib import Path
 import pytest
 
 import postgres
+from loopguard_console.deciding import Decider
 from loopguard_core.events import Event
 from loopguard_core.store import words as snippet
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
+from loopguard_core.store.prune import Going, Plan, carry_out
 from loopguard_core.store.search import open_index
 from processes import environment
 
@@ -108,6 +111,30 @@ def test_neither_redacted_nor_pruned_text_is_found(store: Store, tmp_path: Path)
     for file in tmp_path.iterdir():
         assert b"0123456789abcdef" not in file.read_bytes()
         assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("through", ["prune", "left early", "console"])
+def test_what_a_person_lets_go_stands_in_no_file_any_more(
+    file_store: Store, tmp_path: Path, through: str
+) -> None:
+    for n in range(30):
+        call(file_store, f"a{n}", {"cmd": f"zanzibar{n}"}, "quixotic " * 20, session="gone")
+        call(file_store, f"b{n}", {"cmd": f"ordinary{n}"}, "usual", session="kept")
+    assert found(file_store, "zanzibar7") and found(file_store, "ordinary7")
+    if through == "console":
+        Decider(file_store).delete("gone")
+    else:
+        made = Plan()
+        made.going = [Going(s, "", 0) for s in file_store.sessions() if s.session == "gone"]
+        with contextlib.closing(carry_out(file_store, made)) as gone:
+            for _ in gone:
+                if through == "left early":
+                    break
+    file_store.close()
+    for file in tmp_path.iterdir():
+        content = file.read_bytes()
+        assert b"zanzibar" not in content and b"quixotic" not in content, file.name
+    assert found(open_store(str(tmp_path / "events.db")), "ordinary7") == [("kept", 15)]
 
 
 @pytest.mark.parametrize("refused", [errno.EROFS, errno.EACCES])

@@ -15,6 +15,7 @@ from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import Config, ConfigError
 from loopguard_core.escape import Decided, DecisionError
+from loopguard_core.store import search
 from loopguard_core.store.contract import Request, Store
 
 
@@ -133,6 +134,7 @@ class Decider:
         """Remove a session with all its events; what waits in it is refused first."""
         escape.cancel(self._store, session, note="the session was deleted")
         events = self._store.forget(session)
+        search.forget(self._store, [session])
         return f"deleted, with {events} events"
 
     def _settings(self, session: str) -> Config:

@@ -54,10 +54,11 @@ class Retention(threading.Thread):
                     megabytes=self._config.retention_megabytes,
                     host=os.uname().nodename,
                 )
-                for going in carry_out(store, made):
-                    self.gone.append(going)
-                    if self._left.is_set():
-                        break
+                with contextlib.closing(carry_out(store, made)) as gone:
+                    for going in gone:
+                        self.gone.append(going)
+                        if self._left.is_set():
+                            break
         except StoreError as error:
             self.failure = str(error)
 

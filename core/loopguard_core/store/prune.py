@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from loopguard_core.processes import alive
+from loopguard_core.store import search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from loopguard_core.store.contract import Session, Store
 
@@ -84,12 +85,20 @@ def plan(
     return made
 
 
-def carry_out(store: Store, plan: Plan) -> Iterator[Going]:
-    """Forget what *plan* says, one session after the other; each is given when it is gone."""
+def carry_out(store: Store, plan: Plan) -> Generator[Going]:
+    """Forget what *plan* says, one session after the other; each is given when it is gone. Raises ``StoreError``.
+
+    Who leaves earlier closes it.
+    """
     going = {each.session.session: each for each in plan.going}
-    for name in store.forget_all(list(going)):
-        yield going[name]
-    store.tidy()
+    gone: list[str] = []
+    try:
+        for name in store.forget_all(list(going)):
+            gone.append(name)
+            yield going[name]
+    finally:
+        search.forget(store, gone)
+        store.tidy()
 
 
 def in_use(session: Session, now: float, host: str) -> bool:

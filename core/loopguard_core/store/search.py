@@ -11,7 +11,7 @@ from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from loopguard_core.events import Event
@@ -73,6 +73,18 @@ def open_index(store: Store) -> Index:
     from loopguard_core.store.search_file import FileIndex
 
     return FileIndex(store)
+
+
+def forget(store: Store, sessions: Iterable[str]) -> None:
+    """Take *sessions*, which *store* has forgotten, out of its index, if it has one. Raises ``StoreError``.
+
+    A server has forgotten them there, too.
+    """
+    if is_url(store.place):
+        return
+    from loopguard_core.store import search_file
+
+    search_file.forget(store, sessions)
 
 
 def text_of(event: Event) -> str:

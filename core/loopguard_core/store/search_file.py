@@ -19,9 +19,12 @@ from loopguard_core.store.search import BATCH, CLOSE, OPEN, Hit, Index, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from loopguard_core.store.contract import Store
 
 _VERSION = 1
+_SUFFIX = "-search"
 
 # what is wrong with a file that is no index: another one takes its place
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
@@ -42,7 +45,7 @@ class FileIndex(Index):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._path = f"{store.place}-search"
+        self._path = f"{store.place}{_SUFFIX}"
         try:
             self._db = self._made()
         except sqlite3.Error as error:
@@ -113,6 +116,18 @@ class FileIndex(Index):
             raise self._failure(error) from None
         return True
 
+    def forget(self, sessions: Iterable[str]) -> None:
+        """Take *sessions* out, so that the file does not hold their words any more."""
+        db = self._db
+        try:
+            db.execute("PRAGMA secure_delete = ON")
+            for name in sessions:
+                self._forget(name)
+            db.execute("INSERT INTO body (body) VALUES ('optimize')")  # else they stay in its trees
+            db.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
+
     def _forget(self, name: str) -> None:
         db = self._db
         with _transaction(db):
@@ -175,6 +190,13 @@ class FileIndex(Index):
 
     def close(self) -> None:
         self._db.close()
+
+
+def forget(store: Store, sessions: Iterable[str]) -> None:
+    """``FileIndex.forget`` where *store* has an index."""
+    if os.path.exists(f"{store.place}{_SUFFIX}"):
+        with contextlib.closing(FileIndex(store)) as index:
+            index.forget(sessions)
 
 
 def _terms(words: str) -> str:
