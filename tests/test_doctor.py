@@ -108,6 +108,23 @@ def test_a_dead_agent_and_what_it_left_are_named_and_mended(tmp_path: Path) -> N
         assert opened.sessions()[0].ended
 
 
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_key_that_is_no_file_is_named_for_what_it_is(tmp_path: Path, kind: str) -> None:
+    store = recorded(tmp_path, killed=False)
+    key = tmp_path / "machine.key"
+    key.unlink()
+    if kind == "folder":
+        key.mkdir(0o755)
+    else:
+        key.symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere").write_bytes(b"k" * 32)
+    said = [f["what"] for f in command(store, "doctor", "--json").objects if "key" in f["what"]]
+    assert said and all(f"it is a {kind}, not a file" in what for what in said[:-1])
+    assert said[-1] == "the store and its key are yours alone"
+    command(store, "doctor", "--mend")
+    assert key.stat().st_mode & 0o777 != 0o600
+
+
 def test_what_others_may_read_is_named_and_mended(tmp_path: Path) -> None:
     store = recorded(tmp_path, killed=False)
     store.chmod(0o644)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.render import size
+from loopguard_core import files
 from loopguard_core.store.paths import KEY_BYTES, key_file
 from loopguard_core.urls import is_url
 
@@ -77,6 +78,8 @@ def _key(path: Path) -> list[Finding]:
         what = f"the machine's key {path} is missing"
         mend = "the next agent makes a new one; digests of before will not compare equal"
         return [Finding(AREA, NOTE, what, mend)]
+    if files.odd(str(path)):
+        return []  # whoever reads the settings says so
     if path.stat().st_size < KEY_BYTES or not os.access(path, os.R_OK):
         what = f"the machine's key {path} cannot be used"
         mend = f"rm {path}: a new one is made, and digests of before will not compare equal"

@@ -12,7 +12,7 @@ from pathlib import Path
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import liveness
 from loopguard_console.render import counted, size
-from loopguard_core import reloading
+from loopguard_core import files, reloading
 from loopguard_core.inbox import abandoned
 from loopguard_core.store import link
 from loopguard_core.store.contract import Session, Store, StoreError
@@ -123,9 +123,9 @@ def may_be_replaced(mode: int) -> bool:
 
 
 def private_files(path: Path) -> list[Path]:
-    """The store's files that nobody else may read."""
-    beside = map(Path, logs(str(path)))
-    return [p for p in (path, *beside, Path(key_file(str(path)))) if p.exists()]
+    """The store's files that nobody else may read. The mode of what is no file is not what is wrong with it."""
+    there = (path, *map(Path, logs(str(path))), Path(key_file(str(path))))
+    return [p for p in there if p.exists() and not files.odd(str(p), follow=p == path)]
 
 
 def _bounds(path: Path) -> list[Finding]:
