@@ -115,7 +115,7 @@ def person(url: str, over: Any, say: Connection) -> None:
         time.sleep(0.05)
         for asked in store.requests(pending=True):
             with contextlib.suppress(escape.DecisionError, StoreError):
-                escape.approve(store, asked.request, by="ada@desk")
+                escape.approve(store, asked.request, by="you@desk")
                 decided[asked.request] = time.monotonic()
     say.send(decided)
 

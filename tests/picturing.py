@@ -55,7 +55,7 @@ def late() -> Any:
     log.add("request_resolved", request="R7", resolution="expired", call=asked.call)
     log.add("call_end", call=asked.call, outcome="blocked", result="refused")
     said = {"grant": "R7-late", "scope": "signature", "key": asked.signature, "budget": 1}
-    log.add("grant", **said, expires=log.ts + 600.0, request="R7", by="ada@desk")
+    log.add("grant", **said, expires=log.ts + 600.0, request="R7", by="you@desk")
     log.call("read_file", {"path": "notes/sources.md"}, "# Sources\n" * 4)
     desk = console_scene.empty_desk()
     desk.take(console_scene.batch(log))

@@ -83,4 +83,4 @@ def meanwhile(act: Callable[[], object]) -> Iterator[None]:
 
 def approve_pending(store: Store) -> escape.Decided:
     """Approve the request that waits, once there is one."""
-    return escape.approve(store, pending(store).request, by="ada")
+    return escape.approve(store, pending(store).request, by="you")

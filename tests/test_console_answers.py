@@ -28,7 +28,7 @@ def expired() -> tuple[Log, Request]:
 
 def approve_late(log: Log, asked: Request, **more: object) -> None:
     data = {"grant": "R7-late", "scope": "signature", "key": asked.signature, "budget": 1}
-    log.add("grant", **data, expires=log.ts + 600, request="R7", by="ada@desk", **more)
+    log.add("grant", **data, expires=log.ts + 600, request="R7", by="you@desk", **more)
 
 
 def view_at(log: Log, call: int) -> View:
@@ -46,7 +46,7 @@ def test_a_late_approval_is_said_with_who_gave_it_and_what_it_lets_run() -> None
     assert "R7 was not answered in time" in shown(log) and "Approved" not in shown(log)
     approve_late(log, asked, note="once more")
     said = shown(log)
-    assert "R7 was not answered in time Approved late by ada@desk at" in said
+    assert "R7 was not answered in time Approved late by you@desk at" in said
     assert ": once more. The next identical call may run until" in said
     assert "next time" not in said
 
@@ -62,7 +62,7 @@ def test_the_call_that_a_late_approval_let_run_is_named() -> None:
 def test_a_late_approval_that_was_taken_back_or_ran_out_says_so() -> None:
     log, asked = expired()
     approve_late(log, asked)
-    log.add("revoke", grant="R7-late", by="ada@desk")
+    log.add("revoke", grant="R7-late", by="you@desk")
     assert "It was revoked." in shown(log)
     log, asked = expired()
     approve_late(log, asked)
@@ -73,9 +73,9 @@ def test_a_late_approval_that_was_taken_back_or_ran_out_says_so() -> None:
 
 def test_what_a_person_noted_on_an_ended_request_is_said() -> None:
     log, _ = expired()
-    log.add("note", on="R7", text="denied after it was expired: stop", by="ada@desk")
+    log.add("note", on="R7", text="denied after it was expired: stop", by="you@desk")
     said = shown(log)
-    assert "ada@desk noted at" in said and "denied after it was expired: stop" in said
+    assert "you@desk noted at" in said and "denied after it was expired: stop" in said
 
 
 def test_the_card_is_drawn_anew_when_the_late_word_comes() -> None:
@@ -99,6 +99,6 @@ def test_the_commands_say_it_too(late: bool) -> None:
     recording = Recording.of(log.events, guard_of(None, log.config))
     said = call_json(recording, 2)["request"]
     assert said["resolution"] == "expired"
-    assert said["approved_late"] == ({"by": "ada@desk", "note": None} if late else None)
+    assert said["approved_late"] == ({"by": "you@desk", "note": None} if late else None)
     text = "\n".join(chain_lines(recording))
-    assert ("R7 approved late by ada@desk" in text) == late
+    assert ("R7 approved late by you@desk" in text) == late

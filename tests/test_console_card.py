@@ -56,7 +56,7 @@ def test_a_persons_word_is_named(event: str, data: dict[str, str], said: str) ->
     [
         ("orphaned", "R7 was never answered: the agent's process is gone"),
         ("expired", "R7 was not answered in time"),
-        ("approved", "R7 was approved by ann"),
+        ("approved", "R7 was approved by own"),
     ],
 )
 def test_how_a_request_ended_is_said_in_plain_words(resolution: str, said: str) -> None:
@@ -64,7 +64,7 @@ def test_how_a_request_ended_is_said_in_plain_words(resolution: str, said: str) 
     for _ in range(2):
         log.call("search", {"q": 1})
     asked = log.ask("R7", log.start("search", {"q": 1}), "block")
-    log.add("request_resolved", request="R7", resolution=resolution, call=asked.call, by="ann")
+    log.add("request_resolved", request="R7", resolution=resolution, call=asked.call, by="own")
     shown = card(view_of(log), None, 80).plain
     assert said in shown
     title = shown.splitlines()[0]
@@ -75,7 +75,7 @@ SEARCH = {"q": 1}
 
 
 def reset(log: Log, scope: str, key: str = "", **more: str) -> None:
-    log.add("reset", scope=scope, key=key, by="ada@desk", **more)
+    log.add("reset", scope=scope, key=key, by="you@desk", **more)
 
 
 def signature_of(log: Log) -> str:
@@ -100,7 +100,7 @@ def test_the_card_says_that_a_person_set_the_count_back(scope: str, height: int)
         log.call("search", SEARCH)
     shown = " ".join(card(view_of(log), None, 80, height).plain.split())
     what = {"signature": "search with these arguments", "tool": "search", "session": "everything"}
-    assert "Counted afresh from call 4 on: ada@desk reset the count of" in shown
+    assert "Counted afresh from call 4 on: you@desk reset the count of" in shown
     assert f"the count of {what[scope]} at " in shown
     assert shown.partition("Counted afresh")[2].partition(": ok")[1]
 
@@ -158,7 +158,7 @@ def test_a_call_of_a_process_that_is_gone_does_not_run() -> None:
 def test_a_call_that_was_denied_before_says_so_beside_its_own_verdict(height: int) -> None:
     log = looped(2)
     asked = log.ask("R7", log.start("search", SEARCH), "block")
-    log.add("request_resolved", request="R7", resolution="denied", call=asked.call, by="ada@desk")
+    log.add("request_resolved", request="R7", resolution="denied", call=asked.call, by="you@desk")
     log.add("call_end", call=asked.call, outcome="blocked", result="no")
     again = log.start("search", SEARCH)
     log.add("call_end", call=again, outcome="blocked", result="denied in this turn")
@@ -171,7 +171,7 @@ def test_a_call_that_was_denied_before_says_so_beside_its_own_verdict(height: in
 
 def test_a_call_of_a_session_that_a_person_halted_says_so_beside_its_own_verdict() -> None:
     log = looped(2)
-    log.add("halt", scope="session", by="ada@desk")
+    log.add("halt", scope="session", by="you@desk")
     call = log.start("search", SEARCH)
     log.add("call_end", call=call, outcome="blocked", result="halted")
     shown = " ".join(card(view_of(log), None, 80).plain.split())

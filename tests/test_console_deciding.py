@@ -140,13 +140,13 @@ def test_a_key_before_the_moment_is_over_decides_nothing(monkeypatch: pytest.Mon
 def test_a_decision_that_was_not_carried_out_is_said() -> None:
     class Late(Nobody):
         def approve(self, request: Request, note: str = "") -> str:
-            raise DecisionError(f"{request.request} is already denied by [bold]ann\x1b[2J")
+            raise DecisionError(f"{request.request} is already denied by [bold]own\x1b[2J")
 
     async def step(app: ConsoleApp, pilot: Pilot[None], nobody: Nobody) -> None:
         await pilot.press("a")
         await carried(app, pilot)
         said = [n.message for n in app._notifications]
-        assert said == ["R7 is already denied by [bold]ann\\x1b[2J"]
+        assert said == ["R7 is already denied by [bold]own\\x1b[2J"]
 
     drive(step, Late())
 

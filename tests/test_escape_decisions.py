@@ -63,13 +63,13 @@ def resolution(store: Store, request: str) -> str:
 
 def test_a_second_answer_is_told_who_was_first(store: Store) -> None:
     request = ask(store)
-    escape.deny(store, request, by="ada@here", note="no")
-    with pytest.raises(escape.AlreadyDecided, match="already denied by ada@here") as caught:
-        escape.approve(store, request, by="bob")
-    assert (caught.value.resolution, caught.value.by) == ("denied", "ada@here")
+    escape.deny(store, request, by="you@here", note="no")
+    with pytest.raises(escape.AlreadyDecided, match="already denied by you@here") as caught:
+        escape.approve(store, request, by="usr")
+    assert (caught.value.resolution, caught.value.by) == ("denied", "you@here")
     found = store.request(request)
     assert found is not None
-    assert (found.by, found.note) == ("ada@here", "no")
+    assert (found.by, found.note) == ("you@here", "no")
 
 
 def test_an_answer_names_its_author(store: Store) -> None:
@@ -228,11 +228,11 @@ def test_a_late_no_leaves_the_inbox_and_takes_a_late_yes_back(store: Store) -> N
     assert escape.deny(store, other).grant == ""
     assert [r.request for r in escape.waiting(store)] == [request]
     granted = escape.approve(store, request).grant
-    assert escape.deny(store, request, by="eve@desk").grant == granted
+    assert escape.deny(store, request, by="own@desk").grant == granted
     with pytest.raises(escape.DecisionError, match="an override lets more calls through"):
         escape.approve(store, request)
     assert escape.approve(store, other).grant, "the latest word counts"
-    assert [e.text("by") for e in store.read("s") if e.type == "revoke"][1] == "eve@desk"
+    assert [e.text("by") for e in store.read("s") if e.type == "revoke"][1] == "own@desk"
 
 
 @pytest.mark.parametrize("decide", [escape.approve, escape.deny])
@@ -349,7 +349,7 @@ def test_an_override_wins_over_a_latch_at_once(tmp_path: Path) -> None:
     with session(store) as live:
         loop(live, 4)
         assert not call(live, "step").run
-        escape.override(store, session="s", scope="session", by="ada")
+        escape.override(store, session="s", scope="session", by="you")
         assert call(live, "step").run
         assert call(live).run
 

@@ -42,7 +42,7 @@ def test_approve_deny_override_reset_halt_and_resume(place: Path) -> None:
         asked = store.request(request)
         assert asked is not None
         assert asked.verdict["count"] == 3, "asked about again at the same count"
-        done = escape.override(store, request=request, calls=3, by="ada")
+        done = escape.override(store, request=request, calls=3, by="you")
         assert done.covered in ([request], [])
         assert [agent.answer()["ran"], *(a["ran"] for a in agent.search(2))] == [["q"]] * 3
 
@@ -55,7 +55,7 @@ def test_approve_deny_override_reset_halt_and_resume(place: Path) -> None:
         assert denied["ran"] == []
         assert "list the folder first" in denied["result"]
 
-        escape.halt(store, session="agent", by="ada", note="enough")
+        escape.halt(store, session="agent", by="you", note="enough")
         assert "enough" in agent.do(do="search", query="other")["halted"]["message"]
         escape.resume(store, "agent")
         assert agent.do(do="search", query="other")["ran"] == ["other"]
@@ -241,7 +241,7 @@ def test_two_who_decide_have_one_winner_each_time(place: Path) -> None:
     pipe = subprocess.PIPE
     racers = [
         subprocess.Popen([*argv, name], stdin=pipe, stdout=pipe, text=True, env=environment())
-        for name in ("ada", "bob")
+        for name in ("you", "usr")
     ]
     for racer in racers:
         assert racer.stdout is not None
@@ -253,4 +253,4 @@ def test_two_who_decide_have_one_winner_each_time(place: Path) -> None:
     won = [json.loads(racer.communicate(timeout=60)[0]) for racer in racers]
     assert sorted(won[0] + won[1]) == list(range(races))
     by = [r.by for r in store.requests()]
-    assert (by.count("ada"), by.count("bob")) == (len(won[0]), len(won[1]))
+    assert (by.count("you"), by.count("usr")) == (len(won[0]), len(won[1]))

@@ -208,9 +208,9 @@ def test_a_small_letter_does_not_choose_between_two_requests() -> None:
         said = {"request": name, "call": name, "tier": "block", **me}
         store.append(Event("request_opened", "s", data=said))
     with pytest.raises(escape.DecisionError, match="r1 and R1 are two requests"):
-        escape.approve(store, "r1", by="ada")
-    assert escape.approve(store, "R1", by="ada").request == "R1"
-    assert escape.approve(store, "Ra2b", by="ada").request == "RA2B"
+        escape.approve(store, "r1", by="you")
+    assert escape.approve(store, "R1", by="you").request == "R1"
+    assert escape.approve(store, "Ra2b", by="you").request == "RA2B"
 
 
 # -- on a server -----------------------------------------------------------------------------------

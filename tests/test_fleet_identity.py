@@ -43,16 +43,16 @@ def test_a_request_says_whose_agent_asks_and_who_answered(tmp_path: Path) -> Non
     with meanwhile(lambda: approve_pending(store)):
         assert call(live).run
     request = store.requests()[-1]
-    assert (whose(request), request.by) == (ME, "ada")
+    assert (whose(request), request.by) == (ME, "you")
     shown = request_card(Asking(request, None, armed=True), 80).plain
     assert ME in shown
     place = tmp_path / "events.db"
-    assert f"{request.request} approved by ada" in command(place, "show", "s").out
+    assert f"{request.request} approved by you" in command(place, "show", "s").out
     last = command(place, "show", "s", "--last", "1", "--json").objects[0]
     assert last["request"] == {
         "request": request.request,
         "resolution": "approved",
-        "by": "ada",
+        "by": "you",
         "note": None,
         "approved_late": None,
     }
@@ -88,7 +88,7 @@ def test_a_user_without_a_name_is_still_somebody(monkeypatch: pytest.MonkeyPatch
 def test_a_query_over_sessions_says_whose_each_is(engine: str, tmp_path: Path) -> None:
     place = str(tmp_path / "store.db") if engine == "file" else postgres.emptied()
     with closing(open_store(place)) as store:
-        store.append(Event("session_start", "s", data={"host": "desk", "user": "ada", "cwd": "/w"}))
+        store.append(Event("session_start", "s", data={"host": "desk", "user": "you", "cwd": "/w"}))
     asked = "select session, cwd, host, run_by from sessions"
     done = CliRunner().invoke(cli, ["--store", place, "query", asked, "--json"])
-    assert json.loads(done.output) == {"session": "s", "cwd": "/w", "host": "desk", "run_by": "ada"}
+    assert json.loads(done.output) == {"session": "s", "cwd": "/w", "host": "desk", "run_by": "you"}

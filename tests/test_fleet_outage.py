@@ -162,7 +162,7 @@ def test_what_a_person_said_meanwhile_holds_when_it_is_back(line: Line) -> None:
     call(live, args={"q": 1})
     line.mode = "away"
     call(live, args={"q": 2})
-    escape.halt(there, session="s", by="ada@desk")
+    escape.halt(there, session="s", by="you@desk")
     assert call(live, args={"q": 3}).run  # it could not know
     line.mode = "up"
     back(live)
@@ -184,7 +184,7 @@ def test_a_request_of_the_outage_can_be_approved_late(line: Line) -> None:
     back(live)
     asked = there.request(refused.request)
     assert asked is not None and asked.resolution == "expired"
-    escape.approve(there, refused.request, by="ada@desk")
+    escape.approve(there, refused.request, by="you@desk")
     assert call(live).run
 
 

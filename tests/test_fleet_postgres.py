@@ -112,7 +112,7 @@ def human(url: str, over: threading.Event, decided: list[str]) -> None:
                 store.beat(time.time())
                 for asked in escape.waiting(store):
                     with contextlib.suppress(escape.DecisionError):
-                        escape.approve(store, asked.request, by="ada@desk")
+                        escape.approve(store, asked.request, by="you@desk")
                         decided.append(asked.request)
             finally:
                 store.close()

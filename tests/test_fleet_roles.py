@@ -90,7 +90,7 @@ def test_an_agent_works_as_ever_and_another_user_lets_it_go(site: Site) -> None:
         if "request=" in line:
             name = line.partition("request=")[2].partition(":")[0]
             store = site.store("decider", create=False)
-            escape.approve(store, name, by="ada@desk", note="go on")
+            escape.approve(store, name, by="you@desk", note="go on")
             store.close()
 
     with LiveSession(config, "works", say=say) as live:
@@ -103,7 +103,7 @@ def test_an_agent_works_as_ever_and_another_user_lets_it_go(site: Site) -> None:
     seen = site.store("viewer", create=False, read_only=True)
     assert [e.type for e in seen.read("works")].count("call_end") == 3
     asked = seen.requests(session="works")[0]
-    assert (asked.resolution, asked.by, asked.delivered) == ("approved", "ada@desk", True)
+    assert (asked.resolution, asked.by, asked.delivered) == ("approved", "you@desk", True)
     seen.close()
 
 
@@ -249,7 +249,7 @@ def test_an_old_answer_does_not_serve_again(site: Site) -> None:
 
     agent, decider = site.store("agent"), site.store("decider", create=False)
     first = ask(agent, "again", "c1")
-    escape.approve(decider, first, by="ada")
+    escape.approve(decider, first, by="you")
     second = ask(agent, "again", "c2")
     for place in (agent.last("again") - 2, 3):
         with pytest.raises(psycopg.Error, match=REFUSED):

@@ -67,7 +67,7 @@ def test_a_stop_in_an_outage_can_wait_for_the_server_and_a_human(
     def approve() -> None:
         until(lambda: live.away and "waits for you" in live.said[-1], "the stop")
         line.mode = "up"
-        escape.approve(there, pending(there).request, by="ada@desk")
+        escape.approve(there, pending(there).request, by="you@desk")
 
     with meanwhile(approve):
         assert call(live).run
@@ -87,7 +87,7 @@ def test_an_answer_that_was_given_meanwhile_arrives_with_the_server(line: Line) 
         asked = pending(there)
         line.mode = "away"
         until(lambda: live.away, "the outage to be noticed")
-        escape.approve(there, asked.request, by="ada@desk")
+        escape.approve(there, asked.request, by="you@desk")
         line.mode = "up"
     assert done[0].run
     assert resolutions(there) == ["approved"]
@@ -105,7 +105,7 @@ def test_a_request_is_answered_once_where_agent_and_human_part_ways(
         asked = pending(there)
         line.mode = "away"
         until(lambda: done, "the agent to give up")
-        escape.approve(there, asked.request, by="ada@desk")
+        escape.approve(there, asked.request, by="you@desk")
         line.mode = "up"
     assert not done[0].run
     until(lambda: not live.away, "the server")
@@ -122,7 +122,7 @@ def test_an_answer_lost_on_the_way_leaves_one_request_under_one_name(line: Line)
         until(lambda: live.away and "waits for you" in live.said[-1], "the stop")
         line.mode = "up"
         until(lambda: not live.away, "the server")
-        escape.approve(there, pending(there).request, by="ada@desk")
+        escape.approve(there, pending(there).request, by="you@desk")
 
     def goes_deaf(name: str) -> bool:
         if name == "append" and there.last("s") == 6:  # the call that is stopped has been written
@@ -169,7 +169,7 @@ def test_whatever_happens_each_event_is_there_once_and_in_order(
             turns += 1
         elif step == "human":
             try:
-                escape.override(there, session="s", scope="session", calls=2, by="ada@desk")
+                escape.override(there, session="s", scope="session", calls=2, by="you@desk")
             except (Taken, escape.DecisionError):
                 pass  # the server has nothing of the session yet
         elif step == "back":

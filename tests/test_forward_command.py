@@ -163,8 +163,8 @@ def test_a_request_whose_name_is_taken_gets_another_with_all_that_refers_to_it(
 ) -> None:
     loop(session(here, "asked", mode="enforce", policy="graded"), 3)
     request = here.requests()[-1].request
-    escape.approve(here, request, by="ada@desk")  # late: a grant that names it
-    escape.deny(here, request, by="ada@desk", note="no more")  # takes it back, with a note
+    escape.approve(here, request, by="you@desk")  # late: a grant that names it
+    escape.deny(here, request, by="you@desk", note="no more")  # takes it back, with a note
     recorded(there, "other", 3)
     assert there.requests()[-1].request == request == "R1"
     done = command(None, "forward", *places(tmp_path))
@@ -192,7 +192,7 @@ def test_a_session_that_went_on_differently_is_left_alone_and_named(
     recorded(here, "both", 200)
     recorded(here, "fine", 2)
     assert command(None, "forward", *places(tmp_path)).code == 0
-    there.append(Event("halt", "both", ts=9.0, data={"by": "ada@desk"}))
+    there.append(Event("halt", "both", ts=9.0, data={"by": "you@desk"}))
     recorded(here, "later", 1)
     for n in range(300):
         here.append(Event("note", "both", ts=9.0 + n, data={"text": str(n)}))

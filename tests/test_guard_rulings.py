@@ -29,9 +29,9 @@ def test_a_refusal_counts_towards_halt_and_the_halt_latches() -> None:
 def test_after_a_denial_identical_calls_are_refused_and_counted_without_asking() -> None:
     play = Play()
     play.loop(2)
-    play.call(answer="denied", note="it does not exist", by="ada")
+    play.call(answer="denied", note="it does not exist", by="you")
     again = play.call()
-    assert (again.action, again.cause, again.by) == ("refuse", "deny", "ada")
+    assert (again.action, again.cause, again.by) == ("refuse", "deny", "you")
     assert again.note == "it does not exist"
     assert again.verdict.count == 4
     assert play.call("read", "x").cause == "latch", "denied re-asks march to the halt"
@@ -40,7 +40,7 @@ def test_after_a_denial_identical_calls_are_refused_and_counted_without_asking()
 def test_a_human_message_ends_denials_latches_and_halts_of_the_turn() -> None:
     play = Play()
     play.loop(4)
-    play.say("halt", scope="turn", by="ada")
+    play.say("halt", scope="turn", by="you")
     assert play.call("read", "x").cause == "halt"
     play.say("user_message", text="go on")
     assert play.call("read", "x").action == "run"
@@ -57,11 +57,11 @@ def test_nothing_but_a_human_message_ends_a_latch(kind: str) -> None:
 
 def test_a_halt_of_the_session_ends_only_with_resume() -> None:
     play = Play()
-    play.say("halt", scope="session", by="ada", note="wait")
+    play.say("halt", scope="session", by="you", note="wait")
     play.say("user_message", text="hello")
     play.say("reset", scope="session")
     stopped = play.call()
-    assert (stopped.action, stopped.by, stopped.note) == ("refuse", "ada", "wait")
+    assert (stopped.action, stopped.by, stopped.note) == ("refuse", "you", "wait")
     play.say("resume")
     assert play.call().action == "run"
 

@@ -39,10 +39,10 @@ def halts(store: Store, name: str = "s") -> int:
 
 
 def test_halting_twice_writes_one_mark_and_says_so(store: Store) -> None:
-    escape.halt(store, session="s", by="ada@desk", children=False)
-    again = escape.halt(store, session="s", by="bob@desk", children=False)
+    escape.halt(store, session="s", by="you@desk", children=False)
+    again = escape.halt(store, session="s", by="usr@desk", children=False)
     assert (again.sessions, [s.session for s in again.already], halts(store)) == ([], ["s"], 1)
-    assert again.already[0].halted_by == "ada@desk"
+    assert again.already[0].halted_by == "you@desk"
 
 
 def test_halting_all_reaches_those_that_are_not_halted_yet(store: Store) -> None:
@@ -132,7 +132,7 @@ def halted(scope: str) -> tuple[Desk, str]:
     one, _ = research()
     desk = empty_desk()
     told = batch(one)
-    told.sessions[0].halted, told.sessions[0].halted_by = scope, "ada@desk"
+    told.sessions[0].halted, told.sessions[0].halted_by = scope, "you@desk"
     desk.take(told)
     return desk, one.session
 
@@ -164,4 +164,4 @@ def test_who_would_halt_it_again_is_told_before_they_do() -> None:
         shown.extend(strip.text for strip in app.screen._compositor.render_strips())
 
     drive(look, ConsoleApp(desk, source="~/events.db", decider=Nobody()), size=(80, 24))
-    assert any("the session is halted by ada@desk" in line for line in shown)
+    assert any("the session is halted by you@desk" in line for line in shown)

@@ -117,8 +117,8 @@ def test_a_wait_ends_before_the_host_gives_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("decision", "notice"),
     [
-        (lambda s, r: escape.deny(s, r, by="ada@desk"), "loopguard: ada@desk denied R1: the call was refused"),
-        (lambda s, r: escape.halt(s, request=r, by="ada@desk"), "loopguard: ada@desk halted the agent: the call was refused"),
+        (lambda s, r: escape.deny(s, r, by="you@desk"), "loopguard: you@desk denied R1: the call was refused"),
+        (lambda s, r: escape.halt(s, request=r, by="you@desk"), "loopguard: you@desk halted the agent: the call was refused"),
         (None, "loopguard: nobody answered R1 in time: the call was refused (to let its next try run: loopguard-console --store {} approve R1)"),
     ],
 )  # fmt: skip

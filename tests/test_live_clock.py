@@ -74,7 +74,7 @@ def test_a_wait_ends_though_the_clock_is_set_back(
             refused = call(live)
         assert not refused.run
         assert 0.9 < time.monotonic() - began < 30
-        assert escape.approve(store, refused.request, by="ada").late
+        assert escape.approve(store, refused.request, by="you").late
         assert call(live).run
     store.close()
 
@@ -85,7 +85,7 @@ def test_a_grant_for_calls_is_spent_by_calls_whatever_the_clock_says(
     store = store_in(tmp_path)
     with session(store) as live:
         loop(live, 3)
-        escape.override(store, session="s", scope="session", calls=2, by="ada")
+        escape.override(store, session="s", scope="session", calls=2, by="you")
         shift(-86_400.0)
         assert [call(live).run for _ in range(3)] == [True, True, False]
     store.close()

@@ -149,7 +149,7 @@ def test_what_a_person_says_in_a_store_that_took_the_place_holds(
     place.delete()
     shutil.copy(place.copy, place.path)
     with closing(SqliteStore(str(place.path))) as desk:
-        escape.halt(desk, session="s", by="ada")
+        escape.halt(desk, session="s", by="you")
     if running is not None:
         place.live.after(running, "text")
     decision = place.live.before("read", {"n": 2})

@@ -104,7 +104,7 @@ def test_an_approval_that_came_when_the_agent_had_given_up_holds_for_the_next_su
 ) -> None:
     real = store_in(tmp_path)
     live, store = given_up(real)
-    escape.approve(real, "R1", by="ada@desk", note="go on")
+    escape.approve(real, "R1", by="you@desk", note="go on")
     store.broken = False
     assert call(live).run
     events = real.read("s")
@@ -112,7 +112,7 @@ def test_an_approval_that_came_when_the_agent_had_given_up_holds_for_the_next_su
     (grant,) = (e for e in events if e.type == "grant")
     assert (grant.text("request"), grant.text("by"), grant.text("note")) == (
         "R1",
-        "ada@desk",
+        "you@desk",
         "go on",
     )
     assert [e for e in events if e.type == "gap"] == []

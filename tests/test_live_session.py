@@ -30,7 +30,7 @@ def test_an_approved_call_runs_and_the_next_is_asked_about_at_the_same_count(
     events = store.read("s")
     resolved = [e for e in events if e.type == "request_resolved"]
     assert [e.data["resolution"] for e in resolved] == ["approved"] * 5
-    assert {e.data["by"] for e in resolved} == {"ada"}
+    assert {e.data["by"] for e in resolved} == {"you"}
     assert len([e for e in events if e.type == "request_delivered"]) == 5
 
 
@@ -44,7 +44,7 @@ def test_unattended_a_call_is_refused_at_once_and_may_be_approved_late(tmp_path:
         assert "human" in refused.message
         assert "loopguard-console" not in refused.message, "the model is not told the way out"
         assert f" approve {refused.request})" in said[-1]
-        done = escape.approve(store, refused.request, by="ada")
+        done = escape.approve(store, refused.request, by="you")
         assert done.late
         retried = call(live)
         assert retried.run

@@ -75,7 +75,7 @@ def test_where_nothing_was_recorded_each_command_says_so_in_one_line(
 
 def test_a_server_that_is_away_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("LOOPGUARD_STORE", "postgresql://ann:hunter2@127.0.0.1:1/events")
+    monkeypatch.setenv("LOOPGUARD_STORE", "postgresql://own:hunter2@127.0.0.1:1/events")
     for line in (
         ["sessions"],
         ["pending"],
@@ -93,12 +93,12 @@ def test_a_server_that_is_away_is_one_line(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     "told",
     [
-        "ann:hunter2@db/events",
-        "ann@db/events?password=hunter2",
-        "ann@db/events?pass%77ord=hunter2",
-        "ann@db/events?oauth_client_secret=hunter2",
-        "ann:half/hunter2@db/events",
-        "ann:half?hunter2@db/events",
+        "own:hunter2@db/events",
+        "own@db/events?password=hunter2",
+        "own@db/events?pass%77ord=hunter2",
+        "own@db/events?oauth_client_secret=hunter2",
+        "own:half/hunter2@db/events",
+        "own:half?hunter2@db/events",
     ],
 )
 def test_a_password_is_refused_where_others_read_it(

@@ -35,7 +35,7 @@ def commit(seed: int) -> str:
 INTEGRITY = "sha512-" + b64encode(sha512(b"x").digest()).decode()
 
 INNOCENT = {
-    "git log": "\n".join(f"commit {commit(n)}\nAuthor: Bob <bob@x.example>\n\n    Fix {n}" for n in range(20)),
+    "git log": "\n".join(f"commit {commit(n)}\nAuthor: Bob <usr@x.example>\n\n    Fix {n}" for n in range(20)),
     "git diff": f"index {commit(1)[:7]}..{commit(2)[:7]} 100644\n--- a/key.py\n+++ b/key.py\n@@ -1,2 +1,2 @@\n-a\n+b",
     "uuids": "\n".join(f"session {uuid(n)} of task-{uuid(n + 99)}" for n in range(20)),
     "files": "\n".join(f"{digest(str(n))}  dist/secret-santa-{n}.tar.gz" for n in range(20)),
@@ -54,7 +54,7 @@ INNOCENT = {
     "hex": _SOME.randbytes(5_000).hex(),
     "DNA": ">ACCA\n" + "".join(_SOME.choices("ACGT", k=600)),
     "a certificate": f"-----BEGIN CERTIFICATE-----\n{base64(600)}\n-----END CERTIFICATE-----",
-    "public keys": f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{base64(30)[:38]} bob@host\nssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{base64(300)} k",
+    "public keys": f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{base64(30)[:38]} usr@host\nssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{base64(300)} k",
     "a public key in JSON": json.dumps({"keys": [{"kty": "RSA", "kid": "k1", "use": "sig", "n": base64(256), "e": "AQAB"}]}),
     "another": '{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","kid":"d"}',
     "numbers": "0.12345678901234567 3.14159265358979323846 1e-16 127.0.0.1:8080 2026-11-30T16:45:12.123456789Z",
@@ -75,11 +75,11 @@ INNOCENT = {
     "prose": "The password was reset on Monday. Whoever has a token may use it once; a key is never shown again. Cookies are kept for a year. Ask for the secret handshake, the basic authentication of users, the bearer of bad news, and pass: it is said.",
     "advice": "Use a strong password (12 characters or more), never reuse a password between sites, and keep the recovery key in a safe place. Tokens expire after 90 days; rotate API keys. See docs/passwords.md#storing-passwords.",
     "help": "  -a, --all            all of them\n  -b, --branch NAME    the branch\n  -p, --port PORT      the port\n  -P, --parallel N     at once\n  -u, --user USER      who\n  --password-file FILE read the password from FILE\n  --token-file PATH    where the token is\n",
-    "flags": "git commit -a -m 'all'; git checkout -b key=value; ls -w 80; cp -a src dst; mkdir -p build/keys; ssh -p 2222 host; psql -U bob -w -d db; docker run -p 8080:80 -u 1000:1000 -a stdout x; tar -S -cf x.tar; curl -b cookies.txt -c cookies.txt https://x.example; zip -r out.zip dir; mysql -u root -p db; 7z x in.7z -oout; smbclient -U bob //h/s; ldapsearch -W -x",
+    "flags": "git commit -a -m 'all'; git checkout -b key=value; ls -w 80; cp -a src dst; mkdir -p build/keys; ssh -p 2222 host; psql -U usr -w -d db; docker run -p 8080:80 -u 1000:1000 -a stdout x; tar -S -cf x.tar; curl -b cookies.txt -c cookies.txt https://x.example; zip -r out.zip dir; mysql -u root -p db; 7z x in.7z -oout; smbclient -U usr //h/s; ldapsearch -W -x",
     "files of secrets": "mycli --password-file /run/secrets/db --token-path ~/.token --secret-url https://x.example/s",
     "variables": "export KEY=value AUTH=none PASS=120 FAIL=3; KEY=$1; AUTH=\"$AUTH\" run; KEY=/etc/ssl/private/host2024.pem; KEY=deps-linux-node20-v2-build; AUTH=https://login2.example.com/x; KEY=user:42:name; key=4f2a9c81d7e6b3054f2a9c81d7e6b305; PATH=/usr/bin; npm_config_user_agent=npm",
     "IMAP": "* CAPABILITY IMAP4rev1 AUTH=PLAIN AUTH=SCRAM-SHA-256-PLUS AUTH=CRAM-MD5 SASL-IR\nKEY=VALUE pairs, KEY=VALUE[;VALUE]",
-    "prose in pairs": "sort key=created_at order=desc; cache key=user:42; author=bob; keyword=monkey; hotkey=ctrl",
+    "prose in pairs": "sort key=created_at order=desc; cache key=user:42; author=usr; keyword=monkey; hotkey=ctrl",
     "pipes": "echo done | tee log; echo 'hello' | sudo tee /etc/motd; printf '%s' x | wc -c; echo $PASSWORD | sudo -S true; echo \"$P\" | docker login --password-stdin r.example; cat f | chpasswd; man htpasswd; sudo -S -v",
     "names": "risk-1234567890abcdefgh disk-abcdefgh12345678 api-gateway-production-2024 use_npm_configuration_file my_test_something_long_1 live_migration_of_the_database pre_ops_checklist_20240101 the_secret_garden_1911_edition sha256_of_the_file_2024",
     "cookies": 'document.cookie; res.clearCookie("sid"); "cookies": [], "cookies": {"enabled": true}, cookie-policy, cookies: 3',

@@ -55,7 +55,7 @@ def test_a_person_reads_what_is_true_when_they_read_it() -> None:
 @pytest.mark.parametrize(
     ("resolution", "by", "said"),
     [
-        ("denied", "ada@desk", "ada@desk denied R7: the call was refused"),
+        ("denied", "you@desk", "you@desk denied R7: the call was refused"),
         ("halted", "", "a human halted the agent: the call was refused"),
         ("cancelled", "", "R7 was cancelled: the call was refused"),
         (

@@ -45,7 +45,7 @@ def test_what_stood_there_comes_back(args: object) -> None:
 def test_what_was_known_as_a_secret_from_earlier_comes_back() -> None:
     redactor = Redactor(KEY)
     redactor(to_json({"password": "hunter2hunter"}))
-    args = {"q": "user=bob&p=hunter2hunter;\nhunter2hunter", "n": ["x/y-z", 1]}
+    args = {"q": "user=usr&p=hunter2hunter;\nhunter2hunter", "n": ["x/y-z", 1]}
     shown = json.loads(redactor(to_json(args)))
     assert shown["q"].count(MARK) == 2
     assert restore({**shown, "n": 2}, args, KEY, None) == {**args, "n": 2}

@@ -23,7 +23,7 @@ def test_what_is_not_halted_is_left_as_it_is(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     loop(session(store), 2)
     before = store.last("s")
-    done = escape.resume(store, "s", by="ada")
+    done = escape.resume(store, "s", by="you")
     assert (done.sessions, [s.session for s in done.already]) == ([], ["s"])
     escape.halt(store, session="s")
     assert escape.resume(store, "s").sessions == ["s"]

@@ -162,7 +162,7 @@ def test_a_human_halts_and_resumes_and_an_approval_lets_one_call_through(tmp_pat
         for call in ("4", "5"):
             sidecar.run(call, "again")
         stopped = sidecar.start("6", "again")
-        escape.approve(store, stopped["request"], by="ada")
+        escape.approve(store, stopped["request"], by="you")
         assert sidecar.run("7", "again")["call"] == "7", "approved late: the next one runs"
         assert sidecar.start("8", "again")["run"] is False
 

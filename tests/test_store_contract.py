@@ -181,7 +181,7 @@ def test_a_request_is_resolved_once_and_the_second_is_told(store: Store) -> None
         "request_resolved",
         "s",
         ts=4.0,
-        data={"request": name, "resolution": "denied", "by": "ann", "note": "no"},
+        data={"request": name, "resolution": "denied", "by": "own", "note": "no"},
     )
     assert [r.request for r in store.requests(pending=True)] == [name]
     assert store.sessions()[0].waiting == 1
@@ -191,7 +191,7 @@ def test_a_request_is_resolved_once_and_the_second_is_told(store: Store) -> None
     assert taken.value.seq == seq
     request = store.request(name)
     assert request is not None
-    assert (request.resolution, request.by, request.note) == ("denied", "ann", "no")
+    assert (request.resolution, request.by, request.note) == ("denied", "own", "no")
     assert (request.tool, request.args, request.tier) == ("search", {"q": 1}, 2)
     assert store.requests(pending=True) == []
     assert not request.delivered
@@ -405,7 +405,7 @@ def halted(store: Store) -> tuple[str, str, int, float | None]:
     return known.halted, known.halted_by, known.halted_seq, known.halted_ts
 
 
-def said(store: Store, type: str, by: str = "ada@desk", **data: object) -> int:
+def said(store: Store, type: str, by: str = "you@desk", **data: object) -> int:
     return store.append(Event(type, "s", ts=7.0, data={**data, "by": by}))
 
 
@@ -435,7 +435,7 @@ def test_a_session_says_that_a_human_halted_it_for_as_long_as_that_holds(
     assert halted(store) == NOT_HALTED
     seq = said(store, "halt", scope=scope)
     store.append(start("c2"))
-    held = (scope, "ada@desk", seq, 7.0)
+    held = (scope, "you@desk", seq, 7.0)
     assert halted(store) == held
     said(store, word[0], **({"scope": word[1]} if word[1] else {}))
     assert halted(store) == (held if holds else NOT_HALTED)
@@ -443,8 +443,8 @@ def test_a_session_says_that_a_human_halted_it_for_as_long_as_that_holds(
 
 def test_a_halt_of_the_turn_does_not_shorten_that_of_the_session(store: Store) -> None:
     seq = said(store, "halt", scope="session")
-    said(store, "halt", by="bob@desk", scope="turn")
-    assert halted(store) == ("session", "ada@desk", seq, 7.0)
+    said(store, "halt", by="usr@desk", scope="turn")
+    assert halted(store) == ("session", "you@desk", seq, 7.0)
     said(store, "user_message", text="go on")
     assert halted(store)[0] == "session"
     said(store, "resume")

@@ -14,8 +14,8 @@ def test_only_folders_with_transcripts_are_listened_to(
 ) -> None:
     home = tmp_path / "tmp" / "sessions" / "projects" / "home"
     for name in (
-        ".claude/projects/-home-ada/s1.jsonl",
-        ".claude/projects/-home-ada/s1/subagents/agent-a1.jsonl",
+        ".claude/projects/-home-you/s1.jsonl",
+        ".claude/projects/-home-you/s1/subagents/agent-a1.jsonl",
         ".codex/sessions/2026/05/01/rollout-1.jsonl",
         ".codex/sessions/rollout-0.json",
         ".codex/archived_sessions/rollout-9.jsonl",
@@ -39,7 +39,7 @@ def test_only_folders_with_transcripts_are_listened_to(
     ]
     found = sorted(str(f.path.relative_to(home)) for f in transcripts(()))
     assert ".hermes/state.db" in found and len(found) == 7
-    assert ".claude/projects/-home-ada/s1/subagents/agent-a1.jsonl" in found
+    assert ".claude/projects/-home-you/s1/subagents/agent-a1.jsonl" in found
 
 
 def test_what_is_named_is_what_is_looked_at(tmp_path: Path) -> None:

@@ -121,9 +121,9 @@ def test_a_session_is_followed_as_it_grows(tmp_path: Path) -> None:
     assert tiers(watch.events("s1", "call_start"))[2:] == ["block", "halt"]
     start = watch.events("s1")[0]
     assert (start.data["mode"], start.data["policy"]) == ("observe", "graded")
-    assert start.data["agent"] == "claude-code" and start.data["cwd"] == "/home/ada/project"
+    assert start.data["agent"] == "claude-code" and start.data["cwd"] == "/home/you/project"
     assert "nothing is warned or stopped here" in said
-    assert "watching claude-code s1 in /home/ada/project" in out
+    assert "watching claude-code s1 in /home/you/project" in out
     assert "s1: halt would be said here" in out
     store = open_store(str(watch.place))
     assert store.requests() == [], "nobody is asked: nothing can be stopped"
@@ -287,9 +287,9 @@ def test_a_session_that_gets_a_hook_later_is_left_to_it(tmp_path: Path) -> None:
 
 def test_agents_are_found_in_their_usual_places(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    Claude(home / ".claude" / "projects" / "-home-ada" / "s1.jsonl").loop(1)
+    Claude(home / ".claude" / "projects" / "-home-you" / "s1.jsonl").loop(1)
     Codex(home / ".codex" / "sessions" / "2026" / "05" / "01" / "rollout-x-c1.jsonl").loop(3)
-    old = Claude(home / ".claude" / "projects" / "-home-ada" / "old.jsonl", "old")
+    old = Claude(home / ".claude" / "projects" / "-home-you" / "old.jsonl", "old")
     old.loop(1)
     os.utime(old.path, (1, 1))
     gemini = Gemini(home / ".gemini" / "tmp" / "p" / "chats" / "session-1-g1.jsonl")
@@ -308,7 +308,7 @@ def test_agents_are_found_in_their_usual_places(tmp_path: Path) -> None:
             hermes.call(n)
         watch.ended("g1", 3)
         watch.ended("h1", 3)
-        late = Claude(home / ".claude" / "projects" / "-home-bob" / "s9.jsonl", "s9")
+        late = Claude(home / ".claude" / "projects" / "-home-usr" / "s9.jsonl", "s9")
         late.loop(1)
         watch.ended("s9", 1)
         watch.end()

@@ -30,7 +30,7 @@ class Claude:
             "parentUuid": None,
             "sessionId": self.session,
             "timestamp": when(self.lines % 60),
-            "cwd": "/home/ada/project",
+            "cwd": "/home/you/project",
             "version": "2.1.332",
             "isSidechain": bool(self.agent),
         }
@@ -73,7 +73,7 @@ class Codex:
         path.parent.mkdir(parents=True, exist_ok=True)
         about = {
             "id": session,
-            "cwd": "/home/ada/project",
+            "cwd": "/home/you/project",
             "cli_version": "0.171.0",
             "source": "cli",
         }

@@ -137,7 +137,7 @@ def test_a_human_lets_one_call_run_and_then_another_go_on(connection: Connection
         assert not waiting.done() and listed.tools
         return [await waiting]
 
-    with connection.desk.human("approve", by="ada"):
+    with connection.desk.human("approve", by="you"):
         (approved,) = connection.play(scene)
     assert texts(approved) == ["nope: no such file"]
 
