@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_process import Agent
-from commands import command
-from loopguard_console.commands import pending as pending_command
 from loopguard_core import escape
-from loopguard_core.store.contract import Store, StoreError
+from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from sessions import pending
 
@@ -114,47 +112,6 @@ def test_a_killed_agent_leaves_no_request_in_the_inbox(place: Path) -> None:
         request = asks(again, store)
         escape.deny(store, request)
         again.answer()
-
-
-@pytest.mark.parametrize("killed", [True, False])
-def test_what_nobody_answered_leaves_the_inbox_with_an_agent_that_dies(
-    place: Path, killed: bool
-) -> None:
-    store = open_store(str(place))
-    with Agent(place, unattended_wait_seconds=0) as agent:
-        agent.search(3)
-        (asked,) = escape.waiting(store)
-        before = store.last("agent")
-        if killed:
-            agent.process.kill()
-            agent.process.wait()
-        else:
-            agent.end()
-        assert len(escape.waiting(store)) is (0 if killed else 1), "one that ended may go on"
-        assert len(command(place, "pending", "--json").objects) is (0 if killed else 1)
-        assert store.last("agent") == before + (not killed), "nothing is written but its own end"
-    with Agent(place, unattended_wait_seconds=0) as again:
-        again.do(do="turn", text="go on")
-        assert [r.request for r in escape.waiting(store)] == [asked.request], "it may ask again"
-
-
-def test_who_may_only_read_sees_nothing_that_a_dead_agent_waited_for(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = open_store(str(place))
-    with Agent(place) as agent:
-        agent.search(2)
-        request = asks(agent, store)
-        monkeypatch.setattr(pending_command, "open_store", _read_only)
-        assert [r["request"] for r in command(place, "pending", "--json").objects] == [request]
-        agent.process.kill()
-        agent.process.wait()
-        assert command(place, "pending", "--json").objects == []
-        assert [r.request for r in store.requests(pending=True)] == [request], "nothing is written"
-
-
-def _read_only(*_: object, **__: object) -> Store:
-    raise StoreError("it is read-only")
 
 
 def test_an_agent_that_goes_on_with_its_session_goes_on_with_its_counts(place: Path) -> None:
