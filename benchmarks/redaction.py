@@ -1,6 +1,6 @@
 """What looking for secrets costs in texts that have none, in CPU time.
 
-    PYTHONPATH=core python benchmarks/secrets.py [--against CORE]
+    PYTHONPATH=core python benchmarks/redaction.py [--against CORE]
 
 Texts of 1 kB and 1 MB as agents have them. *CORE* is the folder ``core`` of another version: both are measured in
 alternation, and the column is the median of the ratios.
