@@ -116,6 +116,19 @@ def test_payloads_are_left_out_where_only_the_fold_reads(store: Store) -> None:
         assert event.data["call"] == "c1"
 
 
+def test_all_of_a_long_session_is_read_page_by_page(store: Store) -> None:
+    texts = [f"note {n}" for n in range(600)]
+    store.extend([Event("note", "s", ts=1.0, data={"text": text}) for text in texts])
+    store.append(Event("note", "t", ts=1.0, data={"text": "another's"}))
+    assert [e.data["text"] for e in store.read_all("s")] == texts
+    assert [e.seq for e in store.read_all("s", after=300)] == list(range(301, 601))
+    assert list(store.read_all("nobody")) == []
+    walk = store.read_all("s")
+    next(walk)
+    store.append(Event("note", "s", ts=2.0, data={"text": "meanwhile"}))
+    assert [e.data["text"] for e in walk][-1] == "meanwhile"
+
+
 def test_calls_that_have_no_end_are_found_however_long_ago_they_began(store: Store) -> None:
     odd = "\ud800é"
     store.append(start(odd))

@@ -44,10 +44,10 @@ _SAYS = {
 
 def stored_recording(store: Store, session: str) -> Recording:
     """A stored session, folded."""
-    events = store.read(session)
-    opening = next((e for e in events if e.type == "session_start"), None)
+    lean = store.read_all(session, payloads=False)
+    opening = next((e for e in lean if e.type == "session_start"), None)
     recording = Recording(guard_of(opening), StoreEvents(store, session))
-    recording.append(events)
+    recording.append(store.read_all(session))
     return recording
 
 

@@ -319,8 +319,10 @@ class Scheme:
         """True where a stored record can be read. Ours always can; a recording may hold anything."""
         if not isinstance(record, dict):
             return False
-        needed = self.answers if outcome else self.asks
-        return all(isinstance(record.get(name), str) for name in needed)
+        for name in self.answers if outcome else self.asks:
+            if not isinstance(record.get(name), str):
+                return False
+        return True
 
     def request(self, tool: str, args: Payload, traits: Traits) -> Record:
         """The record of a requested call."""

@@ -150,11 +150,19 @@ class Reading:
             return {}, False
         if self._ours and self._names <= ids.keys():
             return ids, True
+        for scheme in self._schemes:
+            record = ids.get(scheme.name)
+            if record is None or not scheme.fits(record, outcome=outcome):
+                return self._readable(ids, outcome), False
+        return ids, True
+
+    def _readable(self, ids: dict[str, Record], outcome: bool) -> dict[str, Record]:
+        """Those of *ids* that can be read, in a dict of the caller's own."""
         found = dict(ids)
         for scheme in self._schemes:
             if scheme.name in found and not scheme.fits(found[scheme.name], outcome=outcome):
                 del found[scheme.name]
-        return found, self._names <= found.keys()
+        return found
 
     def _complete(
         self,

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Store
 
-_PAGE = 500
-
 
 def export(store: Store, sessions: Iterable[str] = ()) -> Iterator[Event]:
     """All events of *sessions* (of all, the oldest first, where none is named) with what they carry:
@@ -22,12 +20,9 @@ def export(store: Store, sessions: Iterable[str] = ()) -> Iterator[Event]:
     Raises ``StoreError`` for a session that is not there.
     """
     for session in list(sessions) or [s.session for s in reversed(store.sessions())]:
-        after = 0
-        while page := store.read(session, after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].seq
-        if after == 0:
+        if not store.last(session):
             raise StoreError(f"{store.place} has no session {session!r}")
+        yield from store.read_all(session)
 
 
 def export_lines(store: Store, sessions: Iterable[str] = ()) -> Iterator[str]:

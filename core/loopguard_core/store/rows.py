@@ -328,7 +328,7 @@ def content_digest(text: str) -> bytes:
 
 
 def unpack_all(session: str, found: Iterable[tuple[Any, ...]]) -> list[Event]:
-    """The events of rows of ``seq, ts, type, call, request, tool, data`` and, where asked for, ``payload``.
+    """The events of rows of ``seq, ts, type, call, request, tool, data, payload``, the last NULL where it was not asked for.
 
     One loop with nothing called in it but the parser: replaying a long session stands on it. Events hold
     no cycles, so nothing is looked for meanwhile, which would take half the time.
@@ -344,7 +344,7 @@ def unpack_all(session: str, found: Iterable[tuple[Any, ...]]) -> list[Event]:
 
 def _unpack(session: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
     new, read = Event.__new__, scan
-    for seq, ts, kind, call, request, tool, rest, *payload in found:
+    for seq, ts, kind, call, request, tool, rest, payload in found:
         try:
             data = {} if rest is None else read(rest, 0)[0]
         except (*NOT_JSON, RecursionError):
@@ -356,9 +356,9 @@ def _unpack(session: str, found: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
             data["request"] = request
         if tool is not None and "tool" not in data:
             data["tool"] = tool
-        if payload and payload[0] is not None:
+        if payload is not None:
             try:
-                data.update(from_text(payload[0]))
+                data.update(from_text(payload))
             except (TypeError, ValueError):
                 data["damaged"] = True
         event = new(Event)

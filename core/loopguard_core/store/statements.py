@@ -62,8 +62,8 @@ APPEND = {kind: _append(kind, False) for kind in ("", *_KINDS)}
 APPEND_LARGE = {kind: _append(kind, True) for kind in ("", *_KINDS)}
 
 _PAYLOAD = "coalesce(e.payload, (SELECT text FROM payload WHERE id = e.large))"
-LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
-FULL = f"{LEAN}, {_PAYLOAD}"
+_OF_EVENT = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
+LEAN, FULL = f"{_OF_EVENT}, NULL", f"{_OF_EVENT}, {_PAYLOAD}"
 
 # 1 session: the starts of its calls that have no end, first of those that are filed, then of the latest
 UNENDED = f"""

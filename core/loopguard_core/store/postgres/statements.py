@@ -184,8 +184,8 @@ WAITS = f"r.{WAITING.replace('AND ', 'AND r.')}"
 
 # -- reading ---------------------------------------------------------------------------------------
 
-LEAN = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
-FULL = f"{LEAN}, {_PAYLOAD.format('e')}"
+_OF_EVENT = "e.seq, e.ts, e.type, e.call, e.request, e.tool, e.data"
+LEAN, FULL = f"{_OF_EVENT}, NULL", f"{_OF_EVENT}, {_PAYLOAD.format('e')}"
 
 
 def _read(columns: str) -> str:
