@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -274,18 +274,31 @@ def test_a_call_that_was_recorded_ends_where_a_stopped_hook_refuses_it(
     assert ends == (["cancelled"] if refused else [])
 
 
+@pytest.fixture
+def looping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], tuple[Agent, Hook]]]:
+    """Makes an agent with the given configuration and, in this process, the hook of a call that its guard stops."""
+    reading, writing = os.pipe()
+
+    def made(config: str) -> tuple[Agent, Hook]:
+        host = Agent(tmp_path, config=config)
+        host.loop()
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
+        os.write(writing, host.said("c9"))
+        os.close(writing)
+        return host, Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
+
+    yield made
+    os.close(reading)
+
+
 @pytest.mark.parametrize("step", ["rule", "apply", "_write", "add"])
 def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    looping: Callable[[str], tuple[Agent, Hook]], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """``add`` is where the request of a call that is stopped begins."""
-    host = Agent(tmp_path, config=DENY + GRADED)
-    host.loop()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
-    reading, writing = os.pipe()
-    os.write(writing, host.said("c9"))
-    os.close(writing)
-    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
+    host, hook = looping(DENY + GRADED)
     where: Any = Guard if step in ("rule", "apply") else Journal
     real = getattr(where, step)
 
@@ -304,7 +317,6 @@ def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, kept)
-        os.close(reading)
     assert answer is not None
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     store = open_store(str(host.store))
@@ -315,22 +327,15 @@ def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
 
 
 def test_a_call_that_an_error_of_our_own_refuses_is_not_left_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    looping: Callable[[str], tuple[Agent, Hook]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Agent(tmp_path, config=DENY + GRADED)
-    host.loop()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
-    reading, writing = os.pipe()
-    os.write(writing, host.said("c9"))
-    os.close(writing)
+    host, hook = looping(DENY + GRADED)
 
     def broken(*_: Any) -> None:
         raise KeyError("a fault of our own")
 
     monkeypatch.setattr(Stops, "stop", broken)
-    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
     answer = hook.run()
-    os.close(reading)
     assert answer is not None
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     end = host.events()[-1]
@@ -387,22 +392,15 @@ def test_an_answer_that_there_is_holds_whatever_comes_after_it(tmp_path: Path, n
 
 
 def test_a_store_that_fails_when_it_is_left_changes_no_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    looping: Callable[[str], tuple[Agent, Hook]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Agent(tmp_path, config=GRADED)
-    host.loop()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / ".local" / "state"))
-    reading, writing = os.pipe()
-    os.write(writing, host.said("c9"))
-    os.close(writing)
+    _, hook = looping(GRADED)
 
     def broken(store: SqliteStore) -> None:
         raise StoreError("it is full")
 
     monkeypatch.setattr(SqliteStore, "leave", broken)
-    hook = Hook(ADAPTER, {"--store": str(host.store)}, os.environ, HookInput(reading))
     answer = hook.run()
-    os.close(reading)
     assert answer is not None
     assert "times in a row" in answer["hookSpecificOutput"]["permissionDecisionReason"]
 
