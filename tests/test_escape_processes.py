@@ -41,7 +41,7 @@ def test_approve_deny_override_reset_halt_and_resume(place: Path) -> None:
         assert asked is not None
         assert asked.verdict["count"] == 3, "asked about again at the same count"
         done = escape.override(store, request=request, calls=3, by="you")
-        assert done.covered in ([request], [])
+        assert done.covered == [request]
         assert [agent.answer()["ran"], *(a["ran"] for a in agent.search(2))] == [["q"]] * 3
 
         escape.reset(store, request=asks(agent, store))

@@ -14,7 +14,7 @@ from loopguard_console.stores import settings_of
 from loopguard_core import escape, inbox, reloading
 from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import Config, ConfigError
-from loopguard_core.escape import Decided, DecisionError
+from loopguard_core.escape import AlreadyDecided, Decided, DecisionError
 from loopguard_core.store import search
 from loopguard_core.store.contract import Request, Store
 
@@ -38,6 +38,7 @@ class Decider:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._along: dict[str, str] = {}  # requests that were denied with another, and with which
 
     def approve(self, request: Request, note: str = "") -> str:
         """Let the call run once."""
@@ -47,9 +48,16 @@ class Decider:
         return f"{request.request} approved"
 
     def deny(self, request: Request, note: str = "") -> str:
-        """Refuse the call; *note* goes to the model."""
-        escape.deny(self._store, request.request, note=note, seen=request.seen)
-        return f"{request.request} denied"
+        """Refuse the call, and the same calls that wait beside it; *note* goes to the model."""
+        name = request.request
+        try:
+            done = escape.deny(self._store, name, note=note, seen=request.seen)
+        except AlreadyDecided:
+            if name not in self._along:
+                raise
+            return f"{name} denied with {self._along[name]}"
+        self._along |= dict.fromkeys(done.covered, name)
+        return f"{name} denied{_covered(done)}"
 
     def modify(self, request: Request, args: Any, note: str = "") -> str:
         """Let the call run with other arguments."""

@@ -154,8 +154,8 @@ def abandoned(store: Store, asked: Request) -> str:
 
 def resolve(
     store: Store, asked: Request, resolution: str, by: str, note: str, **more: object
-) -> None:
-    """Say in the log how *asked* ended. Raises ``Taken`` where that was said before."""
+) -> int:
+    """Say in the log how *asked* ended. The event's number; raises ``Taken`` where that was said before."""
     data = {
         "request": asked.request,
         "call": asked.call,
@@ -163,7 +163,7 @@ def resolve(
         "resolution": resolution,
         **more,
     }
-    write(store, asked.session, "request_resolved", data, by, note)
+    return write(store, asked.session, "request_resolved", data, by, note)
 
 
 def sweep_one(store: Store, asked: Request) -> str:

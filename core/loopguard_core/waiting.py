@@ -1,9 +1,9 @@
 """The agent's side of a request: open it, wait for a human, take the answer.
 
 A wait costs no processor time: it ends on the store's wake-up, and looks by itself every two seconds. It
-ends when the request is resolved, when an instruction that came since (a grant, a reset, a resume, a halt)
-settles the call, or when its time is over; then the request is resolved ``expired``, unless a human was
-faster. However it ends, the resolution is written by compare-and-set, once.
+ends when the request is resolved, when an instruction that came since (a grant, a reset, a resume, a halt,
+the denial of the same call) settles the call, or when its time is over; then the request is resolved
+``expired``, unless a human was faster. However it ends, the resolution is written by compare-and-set, once.
 """
 
 from __future__ import annotations
@@ -125,6 +125,9 @@ class Waiting:
         now = time.time()
         until = None if patience is None else time.monotonic() + patience
         ticket = Ticket(start, ruling, until, attended)
+        ticket.seen = (
+            journal.word
+        )  # what the ruling knew: more may come before the request is in the log
         deadline = None if patience is None else now + patience
         if deadline is not None:  # what ran without an answer needs none
             late = 0.0 if unanswered == "run" else config.late_approval_seconds
@@ -150,7 +153,6 @@ class Waiting:
         )
         journal.add(opened)
         ticket.request = opened.text("request")
-        ticket.seen = journal.word
         return ticket
 
     # -- the wait (not in turn) ------------------------------------------------------------------
@@ -240,11 +242,13 @@ class Waiting:
             return Answer("cancelled")
         journal.catch_up()
         answer = self._resolved(ticket)
-        word = journal.word
-        if answer is not None or word is ticket.seen or word is None:
+        if answer is not None:
             return answer
+        word, news = journal.word, journal.word is not ticket.seen
         ticket.seen = word
-        return self._settled(ticket, word)
+        if news or journal.guard.controls.denials:
+            return self._settled(ticket, word if news else None)
+        return None
 
     def _resolved(self, ticket: Ticket) -> Answer | None:
         store = self._journal.store
@@ -272,10 +276,14 @@ class Waiting:
                 return request
         return None
 
-    def _settled(self, ticket: Ticket, word: Event) -> Answer | None:
-        """What an instruction that came meanwhile means for the call that waits."""
+    def _settled(self, ticket: Ticket, word: Event | None) -> Answer | None:
+        """What came meanwhile means for the call that waits: an instruction *word*, or the denial of another."""
         now = self._journal.guard.rule(ticket.start)
-        by = now.by or word.text("by")
+        by = now.by or ("" if word is None else word.text("by"))
+        if now.cause == "deny":
+            return self.resolve(ticket, "denied", by=by, note=now.note)
+        if word is None:
+            return None
         if now.action == "run":
             grant = now.ref if now.cause == "grant" else ""
             return self.resolve(ticket, "approved", by=by, grant=grant)

@@ -55,7 +55,8 @@ def approve(
 def deny(options: Options, requests: tuple[str, ...], note: str, seen: str, as_json: bool) -> int:
     """Refuse the waiting call; the agent goes on without it.
 
-    The same call is refused for the rest of the turn without asking you again.
+    The same call is refused for the rest of the turn without asking you again. So is what already waits for
+    it beside this one.
     """
 
     def decide(store: Store, request: str) -> Decided:
@@ -92,10 +93,15 @@ def _answer(
 ) -> int:
     """Answer each; one that cannot be answered does not keep the others from it."""
     failed = 0
+    settled: list[str] = []
     with deciding(options) as store:
         for request in dict.fromkeys(requests):
+            if request in settled or request.upper() in settled:
+                continue  # it was answered and named with an earlier one
             try:
-                tell(decide(store, request), as_json)
+                done = decide(store, request)
+                tell(done, as_json)
+                settled += done.covered
             except DecisionError as error:
                 failed = 1
                 remark(f"loopguard-console: {error}")

@@ -6,7 +6,7 @@ import time
 
 from loopguard_core.controls import Grant
 from loopguard_core.escape.outcome import AlreadyDecided, Decided, DecisionError
-from loopguard_core.escape.settling import settle_covered
+from loopguard_core.escape.settling import settle_covered, settle_same
 from loopguard_core.inbox import (
     UNDECIDED,
     late_grant,
@@ -32,7 +32,10 @@ def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: s
 
 
 def deny(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
-    """Refuse the call of *request*; *note* goes to the model. After its end: take a late approval back."""
+    """Refuse the call of *request*, and the same calls that wait beside it; *note* goes to the model.
+
+    After its end: take a late approval back.
+    """
     return _decide(store, request, seen, "denied", by, note, _deny_late)
 
 
@@ -86,10 +89,11 @@ def _resolve(
     if asked.resolution:
         raise AlreadyDecided(asked)
     try:
-        resolve(store, asked, resolution, by, note, **more)
+        seq = resolve(store, asked, resolution, by, note, **more)
     except Taken:
         raise _beaten(store, asked) from None
-    return Decided(resolution, [asked.session], request=asked.request)
+    same = settle_same(store, asked, seq, by, note) if resolution == "denied" else []
+    return Decided(resolution, [asked.session], request=asked.request, covered=same)
 
 
 def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
@@ -102,13 +106,13 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         )
     data = late_grant(asked, now)
     try:
-        write(store, asked.session, "grant", data, by, note)
+        seq = write(store, asked.session, "grant", data, by, note)
     except Taken:
         raise DecisionError(
             f"{asked.request} was already approved after it was {asked.resolution}; "
             "an override lets more calls through"
         ) from None
-    covered = settle_covered(store, asked.session, Grant(0, data), by)
+    covered = settle_covered(store, asked.session, Grant(seq, data), by)
     return Decided(
         "approved",
         [asked.session],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_core.inbox import resolve
+from loopguard_core.inbox import resolve, whoami
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -26,6 +26,17 @@ def settle_covered(store: Store, session: str, grant: Grant, by: str) -> list[st
     return settle(store, session, grant.seq, covered, "approved", by, "", grant=grant.grant)
 
 
+def settle_same(store: Store, denied: Request, seq: int, by: str, note: str) -> list[str]:
+    """Deny what waits for the same call as *denied*, whose denial is the event *seq*."""
+
+    def covered(asked: Request) -> bool:
+        return asked.signature == denied.signature
+
+    return (
+        settle(store, denied.session, seq, covered, "denied", by, note) if denied.signature else []
+    )
+
+
 def settle(
     store: Store,
     session: str,
@@ -36,17 +47,21 @@ def settle(
     note: str,
     **more: str,
 ) -> list[str]:
-    """Resolve what waited when the instruction at *seq* was given, and only that.
+    """Resolve what waited when the instruction at *seq* was given, and only that; what it settled.
 
     An agent that saw the instruction may have gone on and asked again already.
     """
-    settled = []
     for asked in store.requests(session=session, pending=True):
         if asked.seq > seq or not covered(asked):
             continue
         try:
             resolve(store, asked, resolution, by, note, **more)
         except Taken:
-            continue  # the agent saw the instruction first and settled it itself
-        settled.append(asked.request)
-    return settled
+            pass  # the agent saw the instruction first and settled it itself, or somebody decided otherwise
+    how = (resolution, by or whoami(), more.get("grant", ""))
+    return [
+        event.text("request")
+        for event in store.read(session, after=seq, payloads=False)
+        if event.type == "request_resolved"
+        and (event.text("resolution"), event.text("by"), event.text("grant")) == how
+    ]
