@@ -45,12 +45,14 @@ def beside(message: str, ruling: Ruling, verdict: Verdict | None) -> str:
     return "\n".join(part for part in (message, advice(strongest)) if part)
 
 
-def refused(ruling: Ruling, request: str, *, late: bool, away: str = "") -> str:
+def refused(
+    ruling: Ruling, request: str, *, late: bool, away: str = "", halted: str = "turn"
+) -> str:
     """What the model gets instead of a result. *late*: *request* may still be approved.
 
-    *away*: why nobody can be asked now.
+    *away*: why nobody can be asked now. *halted*: the scope of a human's halt, where that is the cause.
     """
-    parts = [f"[loopguard] This call was not run. {_said(ruling)}"]
+    parts = [f"[loopguard] This call was not run. {_said(ruling, halted)}"]
     if ruling.ends_turn:
         parts.append(_STOP)
     elif ruling.cause == "deny":
@@ -67,11 +69,13 @@ def refused(ruling: Ruling, request: str, *, late: bool, away: str = "") -> str:
     return " ".join(parts)
 
 
-def answered(resolution: str, ruling: Ruling, request: str, note: str) -> str:
-    """What the model gets when a human's answer stops its call."""
+def answered(
+    resolution: str, ruling: Ruling, request: str, note: str, *, halted: str = "turn"
+) -> str:
+    """What the model gets when a human's answer stops its call. *halted* as for ``refused``."""
     if resolution == "halted":
         said = _they_say(note)
-        return f"[loopguard] This call was not run: a human halted this turn.{said} {_STOP}"
+        return f"[loopguard] This call was not run: a human halted this {halted}.{said} {_STOP}"
     if resolution == "denied":
         said = note or _INSTEAD
         return f"[loopguard] This call was not run: a human denied it (request {request}). {said}"
@@ -171,12 +175,11 @@ def plain(text: str, limit: int) -> str:
     )
 
 
-def _said(ruling: Ruling) -> str:
-    if ruling.cause in ("halt", "deny"):
-        does = (
-            "halted this turn" if ruling.cause == "halt" else "has already denied it in this turn"
-        )
-        return f"A human {does}.{_they_say(ruling.note)}"
+def _said(ruling: Ruling, halted: str) -> str:
+    if ruling.cause == "halt":
+        return f"A human halted this {halted}.{_they_say(ruling.note)}"
+    if ruling.cause == "deny":
+        return f"A human has already denied it in this turn.{_they_say(ruling.note)}"
     if ruling.cause == "breakpoint":
         return f"A human wants to see such calls first. {ruling.note}".rstrip()
     if ruling.cause == "latch":

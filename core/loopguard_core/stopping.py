@@ -56,7 +56,8 @@ class Stops:
         ruling = decision.ruling
         ask = ruling.action == "ask"
         if not ask and (ruling.cause in ("halt", "deny") or self._asked_latch(ruling)):
-            self._refuse(decision, refusal.refused(ruling, ruling.ref, late=False))
+            text = refusal.refused(ruling, ruling.ref, late=False, halted=self._halted())
+            self._refuse(decision, text)
             return None
         wait = ask and (self._waiting.attended() or self._patient(ruling))
         if not wait and not ruling.ends_turn:
@@ -97,6 +98,11 @@ class Stops:
         usual = {name: text for name, text in os.environ.items() if name != ENVIRONMENT}
         place = "" if store is None else store.place
         return "" if place == default_store(usual) else place
+
+    def _halted(self) -> str:
+        """The scope of the human's halt that stands: ``session``, else ``turn``."""
+        halt = self._journal.guard.controls.halt
+        return "turn" if halt is None else halt.scope
 
     def _asked_latch(self, ruling: Ruling) -> bool:
         latch = self._journal.guard.latch
@@ -148,7 +154,8 @@ class Stops:
             text = refusal.refused(ruling, ticket.request, late=late, away=self._away())
         else:
             self._deliver(ticket)
-            text = refusal.answered(resolution, ruling, ticket.request, answer.note)
+            halted, note = self._halted(), answer.note
+            text = refusal.answered(resolution, ruling, ticket.request, note, halted=halted)
         self._refuse(decision, text, halted=resolution == "halted")
 
     def _modify(self, decision: Decision, ticket: Ticket, answer: Answer) -> bool:
