@@ -97,8 +97,9 @@ class Event:
             head["session"] = self.session
         if self.seq:
             head["seq"] = self.seq
-        if self.ts is not None:
-            head["ts"] = self.ts
+        ts = time_of(self.ts)
+        if ts is not None:
+            head["ts"] = ts
         return head | self.fields()
 
     def __eq__(self, other: object) -> bool:
@@ -243,8 +244,13 @@ def compared(data: Mapping[str, Any]) -> Any:
 
 
 def encode(event: Event) -> str:
-    """The event as one line of JSON, without the line end."""
-    return dump(event.to_json())
+    """The event as one line of JSON, without the line end. A field that ``decode`` would not take is left out."""
+    raw = event.to_json()
+    if event.type in TYPES:
+        for name in _CHECKED.keys() & raw.keys():
+            if not _fits(name, raw[name]):
+                del raw[name]
+    return dump(raw)
 
 
 def decode(line: str | bytes, where: str = "") -> Event:
@@ -261,7 +267,14 @@ def decode(line: str | bytes, where: str = "") -> Event:
 def _number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return -_FAR < value < _FAR
+    return -_FAR <= value <= _FAR
+
+
+def time_of(ts: object) -> float | None:
+    """*ts* in seconds since the epoch; None, which is unknown, where it is no number that the codec can carry."""
+    if type(ts) is float and -_FAR <= ts <= _FAR:
+        return ts
+    return float(ts) if isinstance(ts, (int, float)) and _number(ts) else None
 
 
 def _spans(value: object) -> bool:
@@ -286,6 +299,10 @@ _CHECKED: dict[str, tuple[Callable[[object], bool], str]] = {
     "ids": (_objects, "an object with a record for each scheme"),
     "host_spans": (_spans, "a list of [start, end] in characters"),
 }
+
+
+def _fits(name: str, value: object) -> bool:
+    return value is None or _CHECKED[name][0](value)
 
 
 def from_json(raw: dict[str, Any], where: str = "") -> Event:
@@ -314,9 +331,8 @@ def from_json(raw: dict[str, Any], where: str = "") -> Event:
         raise EventError(f"outcome is not one of {', '.join(OUTCOMES)}", where)
     if kind in TYPES:
         for name in _CHECKED.keys() & data.keys():
-            value, (fits, words) = data[name], _CHECKED[name]
-            if value is not None and not fits(value):
-                raise EventError(f"{name} is not {words}", where)
+            if not _fits(name, data[name]):
+                raise EventError(f"{name} is not {_CHECKED[name][1]}", where)
     return Event(kind, session, seq=seq, ts=None if ts is None else float(ts), data=data)
 
 

@@ -220,12 +220,12 @@ class StoreWriter:
         """Give a call the record that colours and grants stand on, as a live session does."""
         data = event.data
         if event.type == "call_start":
-            ids = data.setdefault("ids", {})
+            ids = data["ids"] = data.get("ids") or {}
             if EXACT not in ids:
                 args = Payload(data.get("args"), self._digester)
                 ids[EXACT] = _SCHEME.request(data["tool"], args, UNKNOWN)
         elif event.type == "call_end" and "result" in data and not _unanswered(data):
-            ids = data.setdefault("ids", {})
+            ids = data["ids"] = data.get("ids") or {}
             if EXACT not in ids:
                 result = Payload(compared(data), self._digester)
                 ids[EXACT] = _SCHEME.outcome("", result, result, True, UNKNOWN, {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from loopguard_core.events import time_of
 from loopguard_core.store import filing, rows, tails
 
 TYPE_CHECKING = False
@@ -82,11 +83,12 @@ def insert(link: Link, events: Iterable[tuple[Event, Row]]) -> None:
         if row.digest is not None:
             payloads.append((row.digest, row.payload))
             inline = None
+        ts = time_of(event.ts)
         inserts.append(
             (
                 tail.key,
                 tail.sid,
-                "" if event.ts is None else event.ts,
+                "" if ts is None else ts,
                 tails.kind_of(event),
                 tail.calls,
                 tail.worst,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ATTACHED_SECONDS = 10.0
 #: Events that are read at a time where all are wanted: as many as stay near the processor.
 _PAGE = 128
+#: The greatest number of an event within its session.
+LAST_NUMBER = (1 << 40) - 1
 #: event types that can hold beyond the turn in which they were written
 STANDING = ("session_start", "grant", "revoke", "halt", "resume", "breakpoint")
 #: event types that only people write: their instructions to a guard
@@ -176,6 +178,14 @@ class Request:
         self.delivered = False
 
 
+def number(n: int) -> int:
+    """*n* as a place in a log, or as a number of entries, of which an engine can be asked.
+
+    What lies before any log counts as 0, what lies behind any as ``LAST_NUMBER``.
+    """
+    return min(max(n, 0), LAST_NUMBER)
+
+
 def whose(of: Session | Request) -> str:
     """``user@host`` of the agent's process, as far as it is known."""
     return "@".join(part for part in (of.user, of.host) if part)
@@ -200,6 +210,9 @@ class Machine:
 
 class Store:
     """What an engine does. Every method raises ``StoreError`` where the store fails.
+
+    A number may be any whole number: before the first event there is nothing, nor behind the last, and fewer
+    than none are none. A time that is no number, or an infinite one, is unknown.
 
     A store may be used from several threads at a time, and in a child after ``fork``.
     """

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from threading import Condition, get_ident
 
-from loopguard_core.events import Event, encode
+from loopguard_core.events import Event, encode, time_of
 from loopguard_core.store import records, rows
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
@@ -17,6 +17,7 @@ from loopguard_core.store.contract import (
     Store,
     StoreError,
     Taken,
+    number,
 )
 
 TYPE_CHECKING = False
@@ -60,8 +61,10 @@ class MemoryStore(Store):
             key = _key(event)
             if key is not None and key in self._once:
                 raise Taken(self._once[key].seq)
-            ts = event.ts if event.ts == event.ts else None  # no number is no time
-            stored = Event(event.type, event.session, seq=len(log) + 1, ts=ts, data=event.fields())
+            data = event.fields()
+            stored = Event(
+                event.type, event.session, seq=len(log) + 1, ts=time_of(event.ts), data=data
+            )
             self._events.setdefault(event.session, log).append(stored)
             if key is not None:
                 self._once[key] = stored
@@ -104,7 +107,8 @@ class MemoryStore(Store):
     ) -> list[Event]:
         with self._changed:
             self._check()
-            end = None if limit is None else after + limit
+            after = number(after)
+            end = None if limit is None else after + number(limit)
             return [_copy(e, payloads) for e in self._events.get(session, [])[after:end]]
 
     def last(self, session: str) -> int:
@@ -116,13 +120,11 @@ class MemoryStore(Store):
         with self._changed:
             self._check()
             log = self._events.get(session, [])
-            upto = log if before is None else log[: max(0, before - 1)]
+            upto = log if before is None else log[: max(0, number(before) - 1)]
             return next((e.seq - 1 for e in reversed(upto) if e.type == "user_message"), 0)
 
     def standing(self, session: str, upto: int) -> list[Event]:
-        return [
-            e for e in self.read(session, limit=max(0, upto), payloads=False) if e.type in STANDING
-        ]
+        return [e for e in self.read(session, limit=upto, payloads=False) if e.type in STANDING]
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         with self._changed:
@@ -157,7 +159,7 @@ class MemoryStore(Store):
             for r in found
             if (not session or r.session == session) and not (pending and r.resolution)
         ]
-        return wanted if limit is None else wanted[max(0, len(wanted) - limit) :]
+        return wanted if limit is None else wanted[max(0, len(wanted) - number(limit)) :]
 
     def request(self, request: str) -> Request | None:
         with self._changed:

@@ -14,6 +14,8 @@ number of the last event that it knows, is looked through.
 
 from __future__ import annotations
 
+from loopguard_core.store.contract import LAST_NUMBER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 #: "LpGd": what ``PRAGMA application_id`` says of our files.
 APPLICATION_ID = 0x4C704764
 #: ``event.id`` is ``sid << SHIFT | seq``.
-SHIFT = 40
-MASK = (1 << SHIFT) - 1
+SHIFT = LAST_NUMBER.bit_length()
+MASK = LAST_NUMBER
 
 #: ``event.mark``: a human's message; a session's start; what else can hold beyond its turn
 #: (``contract.STANDING``); a call whose tier differs from that of the call before; a human's reset.

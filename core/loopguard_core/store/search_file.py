@@ -13,7 +13,7 @@ import time
 
 from loopguard_core import files
 from loopguard_core.hashing import blake2b
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import StoreError, number
 from loopguard_core.store.failures import describe
 from loopguard_core.store.search import BATCH, CLOSE, OPEN, Hit, Index, text_of
 
@@ -182,7 +182,7 @@ class FileIndex(Index):
                 f"""SELECT s.name, d.seq, d.again, snippet(body, 0, ?, ?, '…', 16)
                     FROM body JOIN doc AS d ON d.id = body.rowid JOIN session AS s ON s.sid = d.sid
                     WHERE {where} ORDER BY rank LIMIT ?""",
-                (OPEN, CLOSE, *values, limit),
+                (OPEN, CLOSE, *values, number(limit)),
             ).fetchall()
         except sqlite3.Error as error:
             raise self._failure(error) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _thread import _local
 
-from loopguard_core.events import TYPES, Event, Judged
+from loopguard_core.events import TYPES, Event, Judged, time_of
 from loopguard_core.processes import alive, started
 from loopguard_core.store import filing, records, rows, schema
 from loopguard_core.store import statements as sql
@@ -16,6 +16,7 @@ from loopguard_core.store.contract import (
     Stale,
     Store,
     Taken,
+    number,
 )
 from loopguard_core.store.driver import sqlite3
 from loopguard_core.store.link import WAL_BOUND, Link
@@ -163,7 +164,12 @@ class SqliteStore(Store):
     ) -> int:
         kind = event.type
         values: tuple[Any, ...] = (
-            *(session, expect, event.ts, kind if kind in TYPES else rows.column(kind)),
+            *(
+                session,
+                _place(expect),
+                time_of(event.ts),
+                kind if kind in TYPES else rows.column(kind),
+            ),
             *(row.call, row.request, row.tool, row.tier, row.mark),
             *(row.data, row.payload),
         )
@@ -253,7 +259,7 @@ class SqliteStore(Store):
                 ON e.id > (s.id << {schema.SHIFT}) + ?
                 AND e.id <= (s.id << {schema.SHIFT}) + {schema.MASK}
                 WHERE s.name = ? ORDER BY e.id LIMIT ?""",
-            (after, rows.column(session), -1 if limit is None else limit),
+            (number(after), rows.column(session), _most(limit)),
         )
         return rows.unpack_all(session, found)
 
@@ -269,7 +275,7 @@ class SqliteStore(Store):
             f"""SELECT (SELECT max(id) FROM event WHERE sid = s.id AND mark = {schema.TURN}
                         AND id < (s.id << {schema.SHIFT}) + ?) & {schema.MASK}
                 FROM session AS s WHERE s.name = ?""",
-            (schema.MASK if before is None else before, rows.column(session)),
+            (schema.MASK if before is None else number(before), rows.column(session)),
         )
         return max(0, (found[0][0] or 0) - 1) if found else 0
 
@@ -278,7 +284,7 @@ class SqliteStore(Store):
             f"""SELECT {sql.LEAN} FROM session AS s JOIN event AS e ON e.sid = s.id
                 AND e.mark IN ({schema.START}, {schema.STANDING})
                 AND e.id <= (s.id << {schema.SHIFT}) + ? WHERE s.name = ? ORDER BY e.id""",
-            (upto, rows.column(session)),
+            (number(upto), rows.column(session)),
         )
         return rows.unpack_all(session, found)
 
@@ -291,7 +297,7 @@ class SqliteStore(Store):
             f"""SELECT (SELECT {pick}(id) FROM event WHERE sid = s.id AND mark = {schema.CHANGE}
                         AND id {side} (s.id << {schema.SHIFT}) + ?) & {schema.MASK}
                 FROM session AS s WHERE s.name = ?""",
-            (seq, rows.column(session)),
+            (number(seq), rows.column(session)),
         )
         return found[0][0] or 0 if found else 0
 
@@ -300,7 +306,7 @@ class SqliteStore(Store):
             f"""SELECT {sql.LEAN} FROM session AS s JOIN event AS e
                 ON e.id > (s.id << {schema.SHIFT}) + ? AND e.id <= (s.id << {schema.SHIFT}) + ?
                 WHERE s.name = ? AND e.type = 'gap' ORDER BY e.id""",
-            (after, upto, rows.column(session)),
+            (number(after), number(upto), rows.column(session)),
         )
         return rows.unpack_all(session, found)
 
@@ -325,7 +331,7 @@ class SqliteStore(Store):
         if pending:
             where.append(schema.WAITING)
         newest = f"{sql.REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n DESC LIMIT ?"
-        found = self._link.rows(newest, [*values, -1 if limit is None else limit])
+        found = self._link.rows(newest, [*values, _most(limit)])
         return [self._request(*row) for row in reversed(found)]
 
     def request(self, request: str) -> Request | None:
@@ -404,3 +410,13 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self._link.close()
+
+
+def _most(limit: int | None) -> int:
+    """*limit* as SQLite takes it, which knows less than none as all."""
+    return -1 if limit is None else number(limit)
+
+
+def _place(expect: int | None) -> int | None:
+    """*expect* as a number that a column can hold: another one where no log can end there."""
+    return expect if expect is None or 0 <= expect <= schema.MASK else -1

@@ -7,7 +7,7 @@ the last row, the insert itself finds out.
 
 from __future__ import annotations
 
-from loopguard_core.events import TYPES
+from loopguard_core.events import TYPES, time_of
 from loopguard_core.store import rows, schema
 from loopguard_core.store.driver import sqlite3
 from loopguard_core.store.running import OPEN_CALLS, Running
@@ -64,7 +64,7 @@ class Tail(Running):
         return (
             self.key,
             self.sid,
-            event.ts,
+            time_of(event.ts),
             kind_of(event),
             row.call,
             row.request,

@@ -12,11 +12,13 @@ from loopguard_core.processes import alive, started
 from loopguard_core.store import records, rows
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
+    LAST_NUMBER,
     Request,
     Session,
     Stale,
     Store,
     StoreError,
+    number,
 )
 from loopguard_core.store.postgres import statements as sql
 from loopguard_core.store.postgres.link import Link
@@ -135,7 +137,7 @@ class PostgresStore(Store):
         self, session: str, *, after: int = 0, limit: int | None = None, payloads: bool = True
     ) -> list[Event]:
         name = rows.narrow(session)
-        found = self._link.rows(sql.READ[payloads], (name, name, after, limit))
+        found = self._link.rows(sql.READ[payloads], (name, name, number(after), _most(limit)))
         return rows.unpack_all(session, found)
 
     def last(self, session: str) -> int:
@@ -144,12 +146,12 @@ class PostgresStore(Store):
 
     def last_turn(self, session: str, *, before: int | None = None) -> int:
         name = rows.narrow(session)
-        upto = 2**62 if before is None else before
+        upto = LAST_NUMBER if before is None else number(before)
         return max(0, _number(self._link.rows(sql.LAST_TURN, (name, name, upto))) - 1)
 
     def standing(self, session: str, upto: int) -> list[Event]:
         name = rows.narrow(session)
-        return rows.unpack_all(session, self._link.rows(sql.HOLDING, (upto, name)))
+        return rows.unpack_all(session, self._link.rows(sql.HOLDING, (number(upto), name)))
 
     def unended(self, session: str) -> list[Event]:
         name = rows.narrow(session)
@@ -157,11 +159,13 @@ class PostgresStore(Store):
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:
         name = rows.narrow(session)
-        return _number(self._link.rows(sql.NEXT_CHANGE[back], (name, name, seq)))
+        return _number(self._link.rows(sql.NEXT_CHANGE[back], (name, name, number(seq))))
 
     def gaps(self, session: str, after: int, upto: int) -> list[Event]:
         name = rows.narrow(session)
-        return rows.unpack_all(session, self._link.rows(sql.GAPS, (name, name, after, upto)))
+        return rows.unpack_all(
+            session, self._link.rows(sql.GAPS, (name, name, number(after), number(upto)))
+        )
 
     def sessions(self) -> list[Session]:
         found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(l.ts, 0) DESC, f.at DESC")
@@ -182,7 +186,7 @@ class PostgresStore(Store):
         if pending:
             where.append(sql.WAITS)
         newest = f"{sql.REQUESTS} WHERE {' AND '.join(where)} ORDER BY r.n DESC LIMIT %s::bigint"
-        return [_request(row) for row in reversed(self._link.rows(newest, (*values, limit)))]
+        return [_request(row) for row in reversed(self._link.rows(newest, (*values, _most(limit))))]
 
     def request(self, request: str) -> Request | None:
         found = self._link.rows(f"{sql.REQUESTS} WHERE r.request = %s", (rows.narrow(request),))
@@ -256,6 +260,10 @@ class PostgresStore(Store):
 
 def _host() -> str:
     return os.uname().nodename
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else number(limit)
 
 
 def _number(found: list[tuple[Any, ...]]) -> int:

@@ -10,7 +10,7 @@ from time import monotonic
 
 from loopguard_core.hashing import blake2b
 from loopguard_core.store import rows
-from loopguard_core.store.contract import Denied
+from loopguard_core.store.contract import Denied, number
 from loopguard_core.store.postgres.link import BULK, Link
 from loopguard_core.store.postgres.migrations import check
 from loopguard_core.store.search import BATCH, Hit, Index, text_of
@@ -93,7 +93,7 @@ class ServerIndex(Index):
         )
         only = rows.narrow(session) if session else None
         try:
-            found = self._link.rows(_FIND, (query, only, only, query, limit))
+            found = self._link.rows(_FIND, (query, only, only, query, number(limit)))
         except Denied:
             raise Denied(
                 f"the event store {self._link.place} does not let an agent's login search; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_core.events import TYPES
+from loopguard_core.events import TYPES, time_of
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Denied
 from loopguard_core.store.postgres import statements as sql
@@ -61,7 +61,7 @@ class Tail(Running):
             self.bytes += len(row.payload or "")
         return (
             *(self.session, self.seq, self.born),
-            None if event.ts is None or event.ts != event.ts else float(event.ts),
+            time_of(event.ts),
             kind if kind in TYPES else rows.narrow(kind),
             *(row.call, row.request, row.tool),
             *(tier, self.calls, self.worst, self.level, mark, bool(self.ended), self.bytes),
