@@ -13,6 +13,7 @@ from loopguard_core.verdict import Ruling, Tier
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.events import Event, Judged
+    from loopguard_core.guard import Guard
     from loopguard_core.identity import Digester
     from loopguard_core.journal import Journal
     from loopguard_core.store.contract import Store
@@ -30,8 +31,7 @@ def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
     journal.catch_up()
     guard, store, call = journal.guard, journal.store, start.text("call")
     if store is not None and _is_another(store, start, seq, guard.digester):
-        name = guard.digester("\0".join(map(str, _told_by(start))))
-        start.data["call"] = f"{call}~{name[:12]}"
+        start.data["call"] = _own_name(call, *_told_by(start), guard.digester)
         if start.data["message"] == call:
             start.data["message"] = start.data["call"]
         try:
@@ -45,6 +45,23 @@ def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
         if first is not None and first.action == "run":
             return first
     return guard.review(call) or guard.rule(start)
+
+
+def name_of(guard: Guard, call: str, tool: str, args: object) -> str:
+    """The name in the log of the open call that was asked about under *call*, empty where there is none.
+
+    What is open under *call* itself may be another call. Without an id it is one that looks the same.
+    """
+    digest = Payload(args, guard.digester).digest
+    for name in (call, _own_name(call, tool, digest, guard.digester)):
+        if guard.is_open(name, tool, digest):
+            return name
+    return "" if call else guard.open_call(tool, digest)
+
+
+def _own_name(call: str, tool: str, digest: object, digester: Digester) -> str:
+    """What a call of *tool* is called whose id *call* stands for another."""
+    return f"{call}~{digester(chr(0).join((tool, str(digest))))[:12]}"
 
 
 def _is_another(store: Store, start: Event, seq: int, digester: Digester) -> bool:

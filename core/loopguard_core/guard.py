@@ -144,6 +144,13 @@ class Guard:
         same = [c for c in named if c.records.get(EXACT, {}).get("a") == digest]
         return (same or named)[0].call if named else ""
 
+    def is_open(self, call: str, tool: str, digest: str) -> bool:
+        """Whether *call* is open, and one of *tool* with these exact arguments. *digest* as for ``open_call``."""
+        opened = self._open.get(call)
+        if opened is None or opened.call.tool != tool:
+            return False
+        return opened.call.records.get(EXACT, {}).get("a") == digest
+
     def peer_message(self, agent: str = "") -> str:
         """The message of a call of *agent* in this turn that is still open, for hosts that name none."""
         for open_call in reversed(self._open.values()) if self._open else ():

@@ -118,7 +118,7 @@ class Hook:
             return
         if hook_signals.leave_within(self.margin / 4, code):
             try:
-                live.cancel(heard.call)
+                live.cancel(heard.call, heard.tool, heard.args)
             except Exception as error:  # noqa: BLE001 - the agent has its answer
                 to_stderr(f"internal error while a call was cancelled: {told(error)}")
 
@@ -269,7 +269,7 @@ class Hook:
         if live.failure or not decision.ids:  # it could not be judged
             failed = self._failed("the call could not be judged")
             if self.stopping:  # it may be in the log all the same
-                live.cancel(heard.call)
+                live.cancel(heard.call, heard.tool, heard.args)
             return failed
         # nothing waits any more by the time this is read: how it ended was said as well
         over = [line for line in self.said if not line.startswith(WAITS)]

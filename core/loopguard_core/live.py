@@ -204,7 +204,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         except BaseException:
-            self._interrupted(call)
+            self._interrupted(call, tool, args)
             raise
         return decision
 
@@ -240,7 +240,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         except BaseException:
-            self._interrupted(call)
+            self._interrupted(call, tool, args)
             raise
         return decision
 
@@ -450,19 +450,20 @@ class LiveSession:
         self._say(f"the outcome of a call is one of {known}, not {said}: recorded as error")
         return "error"
 
-    def _interrupted(self, call: str) -> None:
+    def _interrupted(self, call: str, tool: str, args: object) -> None:
         """An interrupt came while *call* was judged: it does not run."""
         self._met = call
-        if not self._undone():
-            return
-        with self._lock:
-            self._stopped().abandon(call)
+        if not self._brief:
+            self.cancel(call, tool, args)
 
-    def cancel(self, call: str) -> None:
+    def cancel(self, call: str, tool: str, args: object) -> None:
         """*call* does not run after all: a process that serves one call was kept from judging it."""
+        from loopguard_core.again import name_of  # few calls are interrupted
+
         with self._lock:
             if self._journal.undo():
-                self._stopped().abandon(self._met or call)
+                call = name_of(self.guard, self._met or call, text_of(tool), args)
+                self._stopped().abandon(call)
 
     def _undone(self) -> bool:
         """An interrupt came in the middle of a step: nothing of it stays half done. False where that fails.
