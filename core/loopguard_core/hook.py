@@ -135,9 +135,12 @@ class Hook:
         if heard.kind != host.BEFORE:  # nobody is asked, so it is only written down
             hook_signals.finish()
         fresh = heard.kind == host.START and not _inside(self.environ)
-        pin, known = self._settings(heard, fresh)
+        try:
+            pin, known = self._settings(heard, fresh)
+        except ConfigError as error:
+            pin, known = self._as_logged(heard, fresh, error), False
         config = pin.config
-        self.closed = config.on_store_failure == "deny"
+        self.closed = self.closed or config.on_store_failure == "deny"
         doors = Doors(config, self.store)
         store = self._opened(doors)
         try:
@@ -158,13 +161,28 @@ class Hook:
         pin = pinning.of_store(pin, environ, self.store)
         if pin is not None:
             return pin, True
-        folder = self.adapter.folder(heard, environ)
-        folder = folder if os.path.isdir(folder) else ""
+        folder = self._folder(heard)
         try:
             return pinning.new(heard.session, folder, environ, self.store), False
         except Exception:
             self.closed = denies(folder, environ)
             raise
+
+    def _folder(self, heard: Heard) -> str:
+        folder = self.adapter.folder(heard, self.environ)
+        return folder if os.path.isdir(folder) else ""
+
+    def _as_logged(self, heard: Heard, fresh: bool, error: ConfigError) -> Pin:
+        """What the log says that holds, where nothing else does. Raises *error* where it does not say it either."""
+        pin = pinning.bare(heard.session, self._folder(heard), self.environ, self.store)
+        try:
+            store = None if fresh else self._opened(Doors(pin.config, self.store))
+            there = None if store is None else pinning.in_log(pin, store)
+        except StoreError:
+            there = None
+        if there is None:
+            raise error
+        return there
 
     def _opened(self, doors: Doors) -> Store | None:
         """The store; None for a server that is away, without which the session goes on."""
@@ -184,12 +202,21 @@ class Hook:
             and store.session(heard.session) is None
         ):
             return None  # nothing of it was seen before: there is nothing to end
-        live = self.live = self._joined(heard, pin, doors, store)
+        try:
+            live = self._joined(heard, pin, doors, store)
+        except (
+            ConfigError
+        ):  # a function of the person's is gone, and none is needed to end a session
+            there = pinning.in_log(pin, store) if heard.kind == host.END and store else None
+            if there is None:
+                raise
+            live = self._joined(heard, there, doors, store)
+        self.live = live
         if not known:
             pinning.begin(pin, self.environ)
         told = pinning.changed(pin, self.environ)
-        if told:
-            live.note("note", {"text": told, "by": "loopguard"})
+        if told and not (store is not None and pinning.told(pin, store)):
+            live.note("note", {"text": told, "by": "loopguard", "source": pin.told})
             self.say(told)
         if store is not None and os.path.isdir(os.path.join(state_folder(self.environ), MISSING)):
             self._own_up(heard, live)

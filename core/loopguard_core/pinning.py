@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SERVED = "hooks"
 #: Seconds after which nobody goes on with a session.
 _STALE = 60 * 86_400.0
+#: the newest events of a session among which is looked for what a person was told
+_NEWEST = 2000
 #: What of a file holds beside the settings that the log knows: none of it loosens a guard.
 _HARMLESS = ("store", "redaction", "payload_limit")
 
@@ -69,11 +71,16 @@ class Pin:
 
 def new(session: str, folder: str, environ: Mapping[str, str], store: str = "") -> Pin:
     """What the file for *folder* says now; *store* was named on the command line. Raises ``ConfigError``."""
-    folder = folder or here()
-    config = configuration.load_config(folder, environ)
+    pin = bare(session, folder, environ, store)
+    pin.config = configuration.load_config(pin.folder, environ)
+    pin.source = configuration.fingerprint(pin.folder, environ)
+    return pin
+
+
+def bare(session: str, folder: str, environ: Mapping[str, str], store: str = "") -> Pin:
+    """The same with the defaults, and as if there were no file."""
     named = environ.get(configuration.ENVIRONMENT, "")
-    source = configuration.fingerprint(folder, environ)
-    return Pin(session, config, folder, named, store or environ.get(STORE, ""), source)
+    return Pin(session, Config(), folder or here(), named, store or environ.get(STORE, ""), "")
 
 
 def find(sessions: Iterable[str], environ: Mapping[str, str] | None = None) -> Pin | None:
@@ -92,6 +99,15 @@ def of_store(pin: Pin | None, environ: Mapping[str, str], store: str) -> Pin | N
 
 def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
     """Keep *pin* for its session. Best effort: the log says the most of it, too."""
+    files.keep(_path(pin.session, environ), _content(pin))
+
+
+def put(pin: Pin) -> None:
+    """Keep *pin* in place of the one of its session. Raises ``OSError``."""
+    files.replace(_path(pin.session, None), _content(pin))
+
+
+def _content(pin: Pin) -> bytes:
     config = pin.config
     content = {
         "raw": config.raw,
@@ -103,7 +119,7 @@ def keep(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
         "source": pin.source,
         "told": pin.told,
     }
-    files.keep(_path(pin.session, environ), dump(content).encode())
+    return dump(content).encode()
 
 
 def begin(pin: Pin, environ: Mapping[str, str] | None = None) -> None:
@@ -153,13 +169,20 @@ def logged(pin: Pin, store: Store) -> Pin:
 
     Raises ``StoreError``.
     """
+    there = in_log(pin, store)
+    return pin if there is None or there.config.digest == pin.config.digest else there
+
+
+def in_log(pin: Pin, store: Store) -> Pin | None:
+    """*pin* with the settings that the log has of its session, which hooks serve; own functions are none of them.
+
+    None where it does not say. Raises ``StoreError``.
+    """
     session = pin.session
     known = store.session(session)
     start = None if known is None or known.ended else last_start(store, session)
-    if start is None or start.text("served") != SERVED:
-        return pin
-    if start.text("config") in ("", pin.config.digest):
-        return pin
+    if start is None or start.text("served") != SERVED or not start.text("config"):
+        return None
     policy = start.text("policy")
     raw = {k: pin.config.raw[k] for k in _HARMLESS if k in pin.config.raw}
     raw |= {"policy": policy.split("+") if "+" in policy else policy, "mode": start.text("mode")}
@@ -169,8 +192,19 @@ def logged(pin: Pin, store: Store) -> Pin:
         config = Config(raw, digest=start.text("config"))
         config.make_policy()
     except ConfigError:
-        return pin  # written by another version
+        return None  # written by another version
     return Pin(session, config, pin.folder, pin.named, pin.store, "")
+
+
+def told(pin: Pin, store: Store) -> bool:
+    """Whether the log has it that a person was told what ``pin.told`` says: it could not be kept elsewhere.
+
+    Raises ``StoreError``.
+    """
+    last = store.last(pin.session)
+    newest = store.read(pin.session, after=max(0, last - _NEWEST), payloads=False)
+    said = [event.text("source") for event in newest if event.type == "note"]
+    return next((source for source in reversed(said) if source), "") == pin.told
 
 
 def last_start(store: Store, session: str) -> Event | None:

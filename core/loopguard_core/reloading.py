@@ -43,7 +43,12 @@ def reload(store: Store, session: str, *, by: str = "", note: str = "") -> list[
 
 def _put_in_force(store: Store, session: str, pin: Pin, by: str, note: str) -> None:
     config = pin.config
-    pinning.keep(pinning.Pin(session, config, pin.folder, pin.named, pin.store, pin.source))
+    try:
+        pinning.put(pinning.Pin(session, config, pin.folder, pin.named, pin.store, pin.source))
+    except OSError as error:
+        raise DecisionError(
+            f"{error.filename} cannot be written: {error.strerror}; {session} stays under what it has"
+        ) from None
     start = pinning.last_start(store, session)
     said = {k: v for k, v in start.data.items() if k != "settings"} if start is not None else {}
     said |= {"policy": config.policy_name, "mode": config.mode, "config": config.digest}
