@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from loopguard_core.redact import MARK, Redaction, Redactor
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file, machine_key
+from redacted import CONTEXTS
 from shapes import forget_shapes
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7Zq\n{}\n-----END RSA PRIVATE KEY-----"
@@ -171,20 +171,6 @@ def test_a_secret_is_found_in_a_text_of_any_length(around: str, secret: str, pad
         clean = Redactor(b"k")(whole)
         assert MARK in clean and json.loads(clean).keys() == json.loads(whole).keys()
         assert secret.split("-----")[0][-8:] not in clean
-
-
-CONTEXTS: dict[str, Callable[[str], str]] = {
-    "JSON inside": lambda t: dump({"result": json.dumps({"cmd": t})}),
-    "JSON inside JSON inside": lambda t: dump(
-        {"result": json.dumps({"x": json.dumps({"cmd": t})})}
-    ),
-    "a list of words": lambda t: dump({"result": json.dumps(["bash", "-c", t])}),
-    "a terminal": lambda t: dump({"result": f"$ {t}\nok\n"}),
-    "YAML": lambda t: dump({"result": "run: " + t.replace("\n", "\n  ") + "\n"}),
-    "a shell's quotes": lambda t: dump({"result": f'bash -c "{t}"'}),
-    "Python": lambda t: dump({"result": repr({"cmd": t})}),
-    "lines of Windows": lambda t: dump({"result": t.replace("\n", "\r\n")}),
-}
 
 
 @pytest.mark.parametrize(("around", "secret"), SECRETS)

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import re
 
-from loopguard_core import again, holding, losses, owing, restoring, returning, stopping
+from loopguard_core import (
+    again,
+    apart,
+    holding,
+    known_commands,
+    losses,
+    owing,
+    restoring,
+    returning,
+    stopping,
+)
 from loopguard_core.policies import progress
 
-__all__ = ["again", "holding", "losses", "owing", "progress", "re", "restoring", "returning", "stopping"]  # fmt: skip
+__all__ = ["again", "apart", "holding", "known_commands", "losses", "owing", "progress", "re", "restoring", "returning", "stopping"]  # fmt: skip

@@ -7,7 +7,7 @@ JSON), YAML, XML, code, a query, a shell.
 
 from __future__ import annotations
 
-from loopguard_core.known_secrets import Shape, all_from, each, piped
+from loopguard_core.known_secrets import Shape, all_from, each
 from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
 
 TYPE_CHECKING = False
@@ -73,6 +73,9 @@ _BEFORE_WORD = (
 )
 _HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|{QUOTE}?)\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
+# What is said about a header, in words: that one is required, or what it is for.
+_SAID = r"""(?x)(?:[Rr]equired|[Nn]one|[Oo]ptional|[Dd]isabled|[Ee]nabled|[Nn]ull|[Tt]rue|[Ff]alse|[Mm]issing|[Ii]nvalid|[Uu]nauthorized)[.,;:!)]*$
+    |(?:\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s+){1,400}\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s*$"""
 # Words that stand where a value would, in code, schemas and counts.
 _NO_SECRET = (
     r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
@@ -146,7 +149,9 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
         return found.span("values")
     found = compiled(_HEADER).match(text, name.end())
     if found is not None:
-        return found.span("text")
+        start, end = found.span("text")
+        said = found["key"] is None and compiled(_SAID).match(text, start, min(end, start + 400))
+        return None if said else (start, end)
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
         return found.span("word") if found is not None else None
@@ -178,7 +183,7 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
         if found is None and text.startswith("-stdin", name.end()):
-            return next(iter(piped(text, name.start())), None)
+            return _piped(text, name.start())
         return found.span("word") if found is not None else None
     found = compiled(_LIST).match(text, name.end())
     if found is not None:
@@ -186,8 +191,14 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
         return found.span("values") if secret else None
     found_apart = _apart(text, name)
     if found_apart is None and name.group() == "wd":
-        return next(iter(piped(text, name.start())), None)
+        return _piped(text, name.start())
     return found_apart
+
+
+def _piped(text: str, at: int) -> Span | None:
+    from loopguard_core.known_commands import piped  # few texts give a command its input
+
+    return next(iter(piped(text, at)), None)
 
 
 def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
@@ -238,7 +249,8 @@ def _logins(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
         if text.startswith("ht", name.start() - 6):
             found = compiled(_HTPASSWD).match(text, at)
         else:
-            yield from piped(text, name.start())
+            if (span := _piped(text, at)) is not None:
+                yield span
             found = compiled(_HERE).match(text, at)
         if found is None:
             continue

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-__all__ = ["START", "TOKENS", "Shape", "all_from", "each", "piped", "tokens"]
+__all__ = ["START", "TOKENS", "Shape", "all_from", "each", "tokens"]
 
 #: Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 #: As START, and not in the middle of base64.
 _BARE = r"(?:(?<![A-Za-z0-9+/])|(?<=\\[bfnrt]))"
-#: Characters before a command line's flag in which its command is looked for.
-_REACH = 300
 #: A shape is looked for by its words so often; what a hook writes has no more texts.
 _BY_WORDS = 4
 #: A search by words in a text of more characters compiles its shape: to look for each of its words would take longer.
@@ -88,16 +86,13 @@ def _next(name: str) -> str:
     return rf"""(?:[ ]{QUOTE}?|(?P<{name}>\\*["'])\s?,\s?(?P={name}))"""
 
 
-def _login(name: str) -> str:
-    """A login as a flag's word; its password is the group."""
-    return rf"""(?:[ =]['"\\]*|(?P<{name}>\\*["'])\s?,\s?(?P={name}))(?!\d+:\d+\b)[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})"""
+#: The word of a flag, to be looked at without going on behind it: as it is, in quotes, or in a list of words.
+_WORD = rf"""(?P<flag>)(?:(?P<q1>\\*["'])\s?,\s?(?P=q1)(?=(?P<in_list>(?![$<{{*%-])(?:(?!(?P=q1))(?:[^"\\]|\\.)){{1,2000}}+)(?!(?P=q1)\s?:))
+    |[ =]?(?P<q2>{QUOTE})(?=(?P<in_quotes>(?![$<{{*%,\s])(?:(?!(?P=q2))(?:[^"\\]|\\.)){{1,2000}}+))
+    |(?:[ =]|(?<=-[Pu]))(?=(?P<bare>[^\s'"\\|;&<>(${{*%-][^\s'"\\|;&<>]{{0,2000}})))"""
 
 
-def _word(name: str) -> str:
-    return rf"""{_next(name + "_")}(?P<{name}>[^\s'"\\-][^\s'"\\]{{0,2000}})"""
-
-
-# Groups with a name are secrets of certain commands only (``_COMMANDS``).
+# Groups with a name are secrets of certain commands only (``known_commands``).
 _DASH = rf"""(?x)-(?:
     (?<=[IKTUXYa-eg-iklnopr-uxy]-)(?=[A-Za-z0-9_-]{{16}})(?:
       (?:(?:(?<={START}sk-)|{_behind(_DASHED)}|(?<=xai-|pul-|p8e-|llx-|csk-)(?<={START}....)
@@ -108,35 +103,21 @@ _DASH = rf"""(?x)-(?:
         |(?<={START}pat-)(?=[a-z]{{2}}[0-9]-{_UUID})([0-9a-z-]{{40}}))
       |(?<={START}API-)([A-Z0-9]{{26,32}})(?![A-Za-z0-9]))
   # the command lines of curl, sshpass, openssl and keytool: what follows may be a flag as well
-  |(?=-(?:(?:proxy-)?user{_login("_1")}|pass(?<=--pass)(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
+  |(?=-(?:proxy-user[ =]['"\\]*[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})|pass(?<=--pass)(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
   | p(?:(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]{{1,2000}})|ass(?:in|out)?[ =]pass:([^\s'"\\]{{1,2000}})
     |(?<=[ "']-p){QUOTE}?(?P<glued>[^\s'"\\]{{1,2000}}))
-  | u(?:{_login("_2")}|s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
+  | u(?:s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
     |[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)(?P<login>[^\s'"\\-][^\s'"\\]{{1,2000}}))
-  | [LPSUabdhksw](?:(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
+  | [LSUbdhks](?:(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
     |(?<=Private-L)ines:[ ]\d+(?:\\+[nr][ ]*)+((?:[A-Za-z0-9+/=]|\\+[nr][ ]*)+)
     # of others, where the flag alone says nothing
-    |(?<=a){_word("redis")}|(?<=w){_word("ldap")}|(?<=P){_word("zip")}
     |(?<=b)[ ]?(?:{QUOTE}(?P<jar>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}})|(?P<cookie>[\w.%-]{{1,100}}=[^\s'"\\]{{1,2000}})
       |(?P<crumb_>\\*["'])\s?,\s?(?P=crumb_)(?P<crumb>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}}))
     |(?<=[ "']-h)p{QUOTE}?(?P<rar>[^\s'"\\]{{1,2000}})
     |(?<=S)(?=[ "'\\])(?P<sudo>)
-    |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}}))))"""
-_COMMANDS = {
-    "glued": r"mysql\w{0,9}|mariadb[\w-]{0,9}|7z[azr]?|(?:un)?rar",
-    "rar": r"(?:un)?rar",
-    "zip": r"(?:un)?zip",
-    "redis": r"(?:redis|valkey|keydb)-cli",
-    "ldap": r"ldap\w{2,12}",
-    "smb": r"smb\w{2,12}|rpcclient|wmic|winexe",
-    "jar": "curl",
-    "cookie": "curl",
-    "crumb": "curl",
-}
-
-# What is piped to sudo, passwd, chpasswd or a flag such as --password-stdin; of a login its password.
-_PIPED = rf"""(?x)(?:echo|printf)\s+(?:-\w+\s+){{0,3}}(?:{QUOTE}%s(?:\\+n)*{QUOTE}\s+)?{QUOTE}?(?:[\w.-]{{1,64}}:)?
-    (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?)(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
+    |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}})))
+  | [A-Za-z-](?:(?<=[ "'(`]-.)|(?<=\\[nt]-.))(?:(?<!-)[A-Za-z]{{0,3}}(?<=[AEKNPUXabkptuw])
+    |(?<=--)(?:user|auth|body|value|cert|(?:src-|dest-)?creds|oauth2-bearer)){_WORD})"""
 
 # -- what follows an underscore, a dot, an A
 
@@ -192,8 +173,9 @@ TOKENS = {
         *_DASHED.split(),
         *"sk- xai- pul- p8e- llx- csk- glrt- gldt- glft- xox sq0 key- fc- ico- -Lines -u -p".split(),
         *"pat- sdk- mob- api- API- access- storepass keypass".split(),
-        *"redis valkey keydb zip ldap smb rpcclient wmic winexe curl 7z mysql mariadb sudo".split(),
-        "rar ",
+        # other flags' commands
+        *"redis valkey keydb zip ldap smb rpcclient wmic winexe curl 7z mysql mariadb sudo rar sqlcmd bcp osql tsql".split(),
+        *"ipmitool mosquitto keygen openssl nuget doctl security http xh ab secret SecureString -creds snmp".split(),
     ),
     "_": Shape(
         _UNDERSCORE,
@@ -265,14 +247,23 @@ def tokens(text: str) -> tuple[list[Span], list[re.Match[str]]]:
                     spans += each(text, *m.span(m.lastindex or 0))
                 elif kind == "env":
                     names.append(m)
-                elif kind == "sudo":
-                    spans += piped(text, m.start())
-                elif kind == "login":
-                    if not _is_of_command(text, m, "glued"):  # whose -p asks for it
-                        spans.append(m.span(kind))
-                elif _is_of_command(text, m, kind):
-                    spans.append(m.span(kind))
+                else:
+                    spans += _of_command(text, m, kind)
     return spans, names
+
+
+def _of_command(text: str, match: re.Match[str], kind: str) -> list[Span]:
+    """The secret that a flag gives, where its command takes one with it."""
+    from loopguard_core.known_commands import flagged, is_of_command, piped  # few texts have a flag
+
+    if kind == "sudo":
+        return piped(text, match.start())
+    if kind in ("bare", "in_quotes", "in_list"):
+        found = flagged(text, match)
+        return [] if found is None else [found]
+    if kind == "login":  # mysql's -p would ask for it
+        return [] if is_of_command(text, match.start(), "glued") else [match.span(kind)]
+    return [match.span(kind)] if is_of_command(text, match.start(), kind) else []
 
 
 def all_from(match: re.Match[str]) -> Iterator[re.Match[str]]:
@@ -299,19 +290,3 @@ def each(text: str, start: int, end: int) -> Iterator[Span]:
             yield start, here.end()
             start = found.end()
     yield start, end
-
-
-def piped(text: str, at: int) -> list[Span]:
-    """The password that a shell's ``echo`` gives the command in which the place *at* is."""
-    near = max(0, at - _REACH)
-    start = max(text.rfind("echo", near, at), text.rfind("printf", near, at))
-    found = compiled(_PIPED).match(text, start, at) if start >= 0 else None
-    return [] if found is None else [found.span("value")]
-
-
-def _is_of_command(text: str, match: re.Match[str], flag: str) -> bool:
-    """True where the *flag* that was found is one of a command that takes a secret with it."""
-    near = text[max(0, match.start() - _REACH) : match.start()]
-    near = near[max(near.rfind(end) for end in ("| ", "; ", "&& ", "\\n")) + 1 :]
-    pattern = rf"""(?:^|[\s/"'(`;|&n])(?:{_COMMANDS[flag]})(?:\.exe)?["'\\]*[\s,]"""
-    return compiled(pattern).search(near) is not None

@@ -119,7 +119,7 @@ class Redactor:
             if names:
                 spans += values(text, names)
         if (
-            ("p" in low and ("h" in low or "=" in low))
+            ("p" in low and ("h" in low or "=" in low or "pass" in low))
             or ("w" in low and ("d" in low or "=" in low))
             or "k" in low
             or ("c" in low and "cre" in low)

@@ -1,0 +1,108 @@
+r"""Secrets that a command line gives to commands that are known to take one, where nothing names them.
+
+What says that a word is a secret is its command: ``-p`` means a folder's parents here and a password there. ``known_secrets``
+finds the flags; this module, which few texts need, says of which commands they are.
+"""
+
+from __future__ import annotations
+
+from loopguard_core.patterns import QUOTE, compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+    Span = tuple[int, int]
+
+__all__ = ["flagged", "is_of_command", "piped"]
+
+#: Characters before a flag in which its command is looked for.
+_REACH = 600
+#: What ends a command: also the end of a line, unless a backslash stands before it. JSON doubles backslashes: the end of
+#: a line is ``\n``, or ``\\n`` in JSON inside JSON; behind three of them, or six, the command goes on.
+_END = r"(?:[|;&]\s|(?<![\\`r])(?:\\{1,2}|\\{4})n|(?<![\\`])\\{1,2}r)"
+_NAME = r"(?:\\+[nrt])?([\w.-]+)"
+
+_MYSQL = (
+    "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mysqlbinlog mysqlsh mariadb"
+    " mariadb-dump mariadb-admin mariadb-import mariadb-check mariadb-show mariadb-backup"
+)
+_LDAP = (
+    "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn ldapexop"
+)
+_SNMP = "snmpget snmpgetnext snmpset snmpwalk snmpbulkwalk snmpbulkget snmptable snmptrap snmpinform snmpstatus snmpdf"
+_CURL = "curl curlie hurl wget wget2 http https httpie xh xhs aria2c ffuf siege couchbase-cli elasticdump"
+#: The commands of which each flag is, or several; one with a slash counts where that word stands before the flag, too.
+_COMMANDS = {
+    "glued": f"{_MYSQL} 7z 7za 7zz 7zr rar unrar",
+    "rar": "rar unrar",
+    "smb": "smbclient smbget smbmap smbcacls smbcquotas smbspool smbtree rpcclient wmic winexe",
+    "jar cookie crumb": "curl curlie",
+    # whose word is the secret
+    "a": "redis-cli valkey-cli keydb-cli",
+    "A X": _SNMP,
+    "K": "openssl",
+    "N": "ssh-keygen",
+    "P": "zip unzip ssh-keygen sqlcmd bcp osql tsql ipmitool mosquitto_pub mosquitto_sub mosquitto_rr",
+    "b -body": "gh/secret",
+    "k": "openssl/enc nuget/push",
+    "p": "docker/login podman/login buildah/login nerdctl/login helm/login oras/login crane/login oc/login cf/login az/login"
+    " mongosh mongo mongodump mongorestore mongoexport mongoimport mongostat mongotop mongofiles cqlsh cypher-shell twine"
+    " poetry/publish nuget evil-winrm nxc netexec crackmapexec smbmap rabbitmqadmin rdesktop psexec ncftpput ncftpget"
+    " security/unlock-keychain security/create-keychain useradd usermod beeline arangosh",
+    "t": "doctl/init",
+    "w": f"{_LDAP} security",
+    "-oauth2-bearer": "curl curlie",
+    "-value": "az/secret aws/SecureString",
+    # whose word is a login, with the secret behind a colon
+    ":u :-user": f"{_CURL} lftp",
+    ":a :-auth": "http https httpie xh xhs",
+    ":A": "ab",
+    ":E :-cert": "curl curlie",
+    ":U": "curl curlie",
+    ":-creds :-src-creds :-dest-creds": "skopeo buildah podman",
+}
+_BY_FLAG = {
+    flag: {command: word for command, _, word in (c.partition("/") for c in commands.split())}
+    for flags, commands in _COMMANDS.items()
+    for flag in flags.split()
+}
+_LOGIN = r"[^\s:/]{0,200}[:,](?!//)(?P<value>[^\s$][^\s]*)"
+
+# What is piped to sudo, passwd, chpasswd or a flag such as --password-stdin; of a login its password.
+_PIPED = rf"""(?x)(?:echo|printf)\s+(?:-\w+\s+){{0,3}}(?:{QUOTE}%s(?:\\+n)*{QUOTE}\s+)?{QUOTE}?(?:[\w.-]{{1,64}}:)?
+    (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?)(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
+
+
+def flagged(text: str, match: re.Match[str]) -> Span | None:
+    """The secret in the word of a flag: the flag goes from a dash to the group ``flag``, and the word is the last group."""
+    flags = text[match.start() + 1 : match.start("flag")]
+    name = flags if flags.startswith("-") else flags[-1]
+    start, end = match.span(match.lastindex or 0)
+    if name in _BY_FLAG and is_of_command(text, match.start(), name):
+        return start, end
+    if f":{name}" in _BY_FLAG and is_of_command(text, match.start(), f":{name}"):
+        login = compiled(_LOGIN).match(text, start, end)
+        return None if login is None else login.span("value")
+    return None
+
+
+def is_of_command(text: str, at: int, flag: str) -> bool:
+    """True where the *flag* at the place *at* is one of a command that takes a secret with it."""
+    start = max(0, at - _REACH)
+    for end in compiled(_END).finditer(text, start, at):
+        start = end.end()
+    names = compiled(_NAME).findall(text, start, at)
+    commands = _BY_FLAG[flag]
+    return any(
+        name in commands and (not commands[name] or commands[name] in names)
+        for name in (n.removesuffix(".exe").removesuffix(".py") for n in names)
+    )
+
+
+def piped(text: str, at: int) -> list[Span]:
+    """The password that a shell's ``echo`` gives the command in which the place *at* is."""
+    near = max(0, at - _REACH)
+    start = max(text.rfind("echo", near, at), text.rfind("printf", near, at))
+    found = compiled(_PIPED).match(text, start, at) if start >= 0 else None
+    return [] if found is None else [found.span("value")]
