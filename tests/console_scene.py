@@ -74,7 +74,7 @@ class Log:
     def known(self, **more: Any) -> Session:
         session = Session(self.session)
         session.agent = str(self.events[0].data["agent"])
-        session.calls = self.calls
+        session.calls, session.judged = self.calls, True
         session.first_ts, session.last_ts = self.events[0].ts, self.ts
         for name, value in more.items():
             setattr(session, name, value)
@@ -121,6 +121,7 @@ def batch(
     if logs:
         child = Session("6f1c2a90/scout")
         child.agent, child.parent, child.calls = "scout", "6f1c2a90", 12
+        child.judged = True
         old = Session("19aa34c0")
         old.agent, old.calls, old.worst, old.ended = "writer", 118, 1, True
         sessions += [child, old]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from commands import command
 from console_scene import batch, empty_desk, live, research
 from loopguard_console import losing
 from loopguard_console.app import ConsoleApp
@@ -122,3 +124,16 @@ def test_what_an_open_session_lost_counts_before_its_log_was_looked_through() ->
     log.add("gap", count=5, reason="disk full")
     desk.take(batch(log))
     assert desk.lost_of(log.session) == 5
+
+
+def test_the_command_says_how_many_events_are_missing(tmp_path: Path) -> None:
+    place = tmp_path / "e.db"
+    filled(place).close()
+    told = command(place, "sessions", "--json").objects
+    assert {s["session"]: s["missing"] for s in told} == {"calm": 0, "late": 0, "lossy": 7}
+    lines = command(place, "sessions", "--all").out.splitlines()
+    assert [line.split()[0] for line in lines if "missing" in line] == ["lossy"]
+    assert "ended, 7 events missing" in next(line for line in lines if "lossy" in line)
+    with closing(open_store(str(place))) as store:
+        store.append(Event("gap", "calm", ts=time.time(), data={"count": 1, "reason": "again"}))
+    assert "live, 1 event missing" in command(place, "sessions").out

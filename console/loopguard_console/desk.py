@@ -19,7 +19,7 @@ from loopguard_console.arranging import (
 from loopguard_console.feed import Batch
 from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
-from loopguard_console.render import safe, session_title
+from loopguard_console.render import UNJUDGED, safe, session_title, tier_letter
 from loopguard_console.view import View
 from loopguard_core.calls import Events
 from loopguard_core.events import Event
@@ -167,6 +167,7 @@ class Desk:
         times = recording.times(len(recording) - 1, 1)
         session.last_ts = times[-1] if times else session.first_ts
         session.calls, session.worst = len(recording), int(recording.worst)
+        session.judged = True
         halt = recording.guard.controls.halt
         session.halted = halt.scope if halt is not None else ""
         self._rolled = self._tree = None
@@ -224,6 +225,12 @@ class Desk:
         view = self.views.get(session)
         own = int(view.recording.worst) if view is not None else 0
         return max(own, self._rolled_up().get(session, Rolled()).worst)
+
+    def letter_of(self, session: Session) -> str:
+        """The letter of the worst tier; a stroke where no guard has judged the calls, as nobody opened them yet."""
+        worst = self.worst_of(session.session)
+        known = worst or session.judged or session.session in self.views
+        return tier_letter(worst) if known else UNJUDGED
 
     def lost_of(self, session: str) -> int:
         """How many events of a session could not be written, as far as is known."""

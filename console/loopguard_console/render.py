@@ -186,6 +186,10 @@ def _short(value: object, room: int | None) -> str:
     return as_json(value)
 
 
+#: What stands for the tier of calls that no guard has judged.
+UNJUDGED = "-"
+
+
 def tier_letter(tier: int) -> str:
     """``W``, ``B``, ``H``, or a dot for allow."""
     return LETTERS[tier] if 0 <= tier < len(LETTERS) else "?"

@@ -15,7 +15,6 @@ from loopguard_console.render import (
     safe,
     session_title,
     size,
-    tier_letter,
 )
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
@@ -98,8 +97,9 @@ class SessionList(VirtualList):
         if lost:
             tail.append(Segment(" ?", self.style("p-error")))
         tail.append(Segment(f" {calls:>{self._digits}} ", self.style("p-dim")))
-        worst = self.desk.worst_of(session.session) if self.desk is not None else session.worst
-        tail.append(Segment(f" {tier_letter(worst)} ", self.style(PILLS[worst])))
+        if self.desk is not None:
+            worst = PILLS[self.desk.worst_of(session.session)]
+            tail.append(Segment(f" {self.desk.letter_of(session)} ", self.style(worst)))
         room = width - sum(s.cell_length for s in head) - sum(s.cell_length for s in tail)
         return [
             *head,

@@ -64,7 +64,8 @@ class Taken(Exception):
 class Session:
     """What the store knows of one session without reading its events. Times in seconds since the epoch.
 
-    ``halted`` is the scope of a human's halt that holds (``turn`` or ``session``), empty where none does;
+    ``worst`` is the strongest tier that was recorded; where not ``judged``, as of an imported transcript, no
+    guard has judged its calls yet, and it says nothing. ``halted`` is the scope of a human's halt that holds (``turn`` or ``session``), empty where none does;
     ``halted_by``, ``halted_seq`` and ``halted_ts`` say who gave it, where in the log, and when.
     """
 
@@ -79,6 +80,7 @@ class Session:
         "halted_seq",
         "halted_ts",
         "host",
+        "judged",
         "last_ts",
         "name",
         "parent",
@@ -107,6 +109,7 @@ class Session:
         self.seq = 0
         self.calls = 0
         self.worst = 0
+        self.judged = False
         self.waiting = 0
         self.halted = ""
         self.halted_by = ""

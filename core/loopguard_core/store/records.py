@@ -77,7 +77,8 @@ def tool_of(
 
 
 def describe(session: Session, start: Data) -> Session:
-    """Fill *session* with what its last ``session_start`` says."""
+    """Fill *session*, of which the rest is known, with what its last ``session_start`` says."""
+    session.judged = session.worst > Tier.ALLOW or bool(_text(start, "policy"))
     session.name = _text(start, "name")
     session.agent = _text(start, "agent")
     session.parent = _text(start, "parent")
