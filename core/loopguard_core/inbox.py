@@ -70,19 +70,26 @@ def still_waiting(store: Store) -> list[Request]:
 
 
 def late_until(asked: Request, now: float) -> float:
+    """Until when *asked* may be approved though nobody waits; at *now*, where it does not say."""
     return asked.late_until or (asked.resolved_ts or now) + LATE_SECONDS
+
+
+def late_seconds(asked: Request) -> float:
+    """For how long after its end *asked* may be approved, or may once it ends."""
+    ended = asked.resolved_ts if asked.resolution in UNDECIDED else asked.deadline
+    if asked.late_until is None or ended is None:
+        return LATE_SECONDS
+    return asked.late_until - ended
 
 
 def late_grant(asked: Request, now: float) -> dict[str, Any]:
     """What a ``grant`` says that approves *asked* after its end, at *now*: for its next call, once."""
-    until = late_until(asked, now)
-    window = until - asked.deadline if asked.deadline is not None else LATE_SECONDS
     return {
         "grant": _late_name(asked),
         "scope": "signature",
         "key": asked.signature,
         "budget": 1,
-        "expires": now + max(window, 60.0),
+        "expires": now + max(late_seconds(asked), 60.0),
         "request": asked.request,
     }
 
@@ -171,8 +178,11 @@ def sweep_one(store: Store, asked: Request) -> str:
     resolution = abandoned(store, asked)
     if not resolution:
         return ""
+    more = {}
+    if resolution in UNDECIDED and asked.late_until is not None:
+        more["late_until"] = min(asked.late_until, time.time() + late_seconds(asked))
     try:
-        resolve(store, asked, resolution, "loopguard", "")
+        resolve(store, asked, resolution, "loopguard", "", **more)
     except Taken:
         return ""
     return resolution

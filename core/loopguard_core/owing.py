@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from loopguard_core.events import Event
-from loopguard_core.inbox import late_grant, late_until
+from loopguard_core.inbox import late_grant
 from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def _approve_late(store: Store, expired: Event) -> None:
     if asked is None or asked.resolution != "approved":
         return
     answered = asked.resolved_ts or time.time()
-    if answered >= late_until(asked, answered):
+    if answered >= expired.data.get("late_until", answered):
         return
     said = {**late_grant(asked, answered), "by": asked.by}
     if asked.note:

@@ -58,7 +58,6 @@ class Ticket:
         "attended",
         "blind_since",
         "call",
-        "late_until",
         "looked_at",
         "request",
         "ruling",
@@ -72,7 +71,6 @@ class Ticket:
         self.start = start
         self.call = start.text("call")
         self.ruling = ruling
-        self.late_until: float | None = None
         self.until = until
         self.attended = attended
         self.request = ""
@@ -108,6 +106,10 @@ class Waiting:
         """What happens when nobody answers; a call about which nobody is asked is refused."""
         return self._config.unanswered[_tier(ruling).word] if ruling.action == "ask" else "refuse"
 
+    def _late(self, ruling: Ruling) -> float:
+        """For how long after its end a request may be approved, in seconds: what ran without an answer needs none."""
+        return 0.0 if self.unanswered(ruling) == "run" else self._config.late_approval_seconds
+
     def open(
         self, start: Event, ruling: Ruling, seen: str, limit: float | None, *, wait: bool
     ) -> Ticket:
@@ -129,9 +131,6 @@ class Waiting:
             journal.word
         )  # what the ruling knew: more may come before the request is in the log
         deadline = None if patience is None else now + patience
-        if deadline is not None:  # what ran without an answer needs none
-            late = 0.0 if unanswered == "run" else config.late_approval_seconds
-            ticket.late_until = deadline + late
         opened = journal.event(
             "request_opened",
             {
@@ -143,7 +142,7 @@ class Waiting:
                 "verdict": ruling.why.to_json(),
                 "seen": seen,
                 "deadline": deadline,
-                "late_until": ticket.late_until,
+                "late_until": None if deadline is None else deadline + self._late(ruling),
                 "unanswered": unanswered,
                 "pid": os.getpid(),
                 "pid_started": started(os.getpid()),
@@ -299,8 +298,8 @@ class Waiting:
             "signature": ticket.ruling.verdict.signature,
             "resolution": resolution,
         }
-        if resolution == "expired" and ticket.late_until is not None:
-            data["late_until"] = ticket.late_until
+        if resolution == "expired":
+            data["late_until"] = time.time() + self._late(ticket.ruling)
         data.update((k, v) for k, v in said.items() if v)
         if ticket.request:
             resolved = self._journal.event("request_resolved", data)

@@ -119,6 +119,8 @@ def answered(request: Request, ts: float | None, answer: Data) -> Request:
     request.resolved_ts = moment(ts)
     request.by = _text(answer, "by")
     request.note = _text(answer, "note")
+    if "late_until" in answer:  # it ended before its deadline, or without one
+        request.late_until = moment(answer["late_until"])
     if request.resolution == "modified" and "args" in answer:
         request.args = answer["args"]
     return request

@@ -1,0 +1,120 @@
+"""How long a request may be approved after nobody waits for it: as configured, from its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopguard_core import escape, waiting
+from loopguard_core.events import Event
+from loopguard_core.store.contract import Request, Store
+from sessions import call, loop, meanwhile, pending, session, store_in
+
+LATE = 30.0
+
+
+def ended(store: Store) -> Request:
+    (request,) = store.requests()
+    assert request.resolution in ("expired", "orphaned")
+    assert request.resolved_ts is not None
+    return request
+
+
+def approvable_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asserts that it is in the inbox and may be approved until ``LATE`` seconds after its end, and not after."""
+    asked = ended(store)
+    assert asked.resolved_ts is not None
+    real, at = time.time, asked.resolved_ts
+    if asked.resolution == "expired":  # an agent that died asks no more: the inbox leaves those out
+        assert [r.request for r in escape.waiting(store, at + LATE - 1)] == [asked.request]
+    assert escape.waiting(store, at + LATE + 1) == []
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: real() + LATE + 1)
+        with pytest.raises(escape.DecisionError, match="too long ago"):
+            escape.approve(store, asked.request)
+    with monkeypatch.context() as sooner:
+        sooner.setattr(time, "time", lambda: real() + LATE / 2)
+        assert escape.approve(store, asked.request).late
+    (grant,) = (e for e in store.read(asked.session) if e.type == "grant")
+    assert grant.data["expires"] == pytest.approx(real() + LATE / 2 + 60, abs=10), (
+        "a minute at least"
+    )
+
+
+def test_of_a_wait_that_ends_since_the_console_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_LOOK", 0.05)
+    store, desk = store_in(tmp_path), store_in(tmp_path)
+    desk.beat(time.time())
+    with session(store, wait_seconds=600, late_approval_seconds=LATE) as live:
+        loop(live, 2)
+
+        def leave() -> None:
+            pending(desk)
+            desk.beat(time.time() - 60)
+
+        with meanwhile(leave):
+            assert not call(live).run
+        approvable_for(desk, monkeypatch)
+
+
+@pytest.mark.parametrize("settings", [{}, {"mode": "enforce"}, {"unattended_wait_seconds": 0.05}])
+def test_of_one_that_nobody_waited_for_or_not_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    store = store_in(tmp_path)
+    with session(store, late_approval_seconds=LATE, **settings) as live:
+        loop(live, 2)
+        assert not call(live).run
+        approvable_for(store, monkeypatch)
+
+
+def test_of_an_agent_that_died_while_it_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_in(tmp_path)
+    now = time.time()
+    dead = {"pid": os.getpid(), "pid_started": "another"}
+    store.append(Event("session_start", "s", ts=now, data=dead))
+    start = {"call": "c", "tool": "search", "args": {}}
+    store.append(Event("call_start", "s", ts=now, data=start))
+    until = {"deadline": now + 600, "late_until": now + 600 + LATE}
+    asked = {"call": "c", "tool": "search", "signature": "search:1", **dead, **until}
+    store.append(Event("request_opened", "s", ts=now, data=asked))
+    assert escape.sweep(store) == [("R1", "orphaned")]
+    approvable_for(store, monkeypatch)
+
+
+def test_of_a_wait_that_the_host_cuts_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_in(tmp_path)
+    with session(store, unanswered={"block": "wait"}, late_approval_seconds=LATE) as live:
+        loop(live, 2)
+        assert not live.before("search", {"q": 1}, wait_limit=0.1).run
+        approvable_for(store, monkeypatch)
+
+
+def test_what_ran_without_an_answer_is_over_when_it_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_LOOK", 0.05)
+    store, desk = store_in(tmp_path), store_in(tmp_path)
+    desk.beat(time.time())
+    with session(store, wait_seconds=600, unanswered={"block": "run"}) as live:
+        loop(live, 2)
+
+        def leave() -> None:
+            pending(desk)
+            desk.beat(time.time() - 60)
+
+        with meanwhile(leave):
+            assert call(live).run
+        assert escape.waiting(desk) == []
+        with pytest.raises(escape.DecisionError, match="override"):
+            escape.approve(desk, ended(desk).request)
