@@ -10,10 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+from commands import command
 from loopguard_console.liveness import liveness
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.live import LiveSession
+from loopguard_core.processes import started
 from loopguard_core.store.contract import Session
 from loopguard_core.store.door import open_store
 from processes import environment
@@ -117,3 +119,32 @@ def test_a_session_of_no_known_process_is_over_after_an_hour_of_silence() -> Non
     assert liveness(known, 1e9 + 4000, "here") == "quiet", "an agent waits in it"
     known.waiting, known.pid, known.host = 0, 7, "elsewhere"
     assert liveness(known, 1e9 + 4000, "here") == "quiet", "a long call of a process over there"
+
+
+def test_a_session_of_another_host_is_lost_after_a_day_of_silence() -> None:
+    known = Session("s")
+    known.pid, known.host, known.last_ts = 7, "elsewhere", 1e9
+    day = 86_400
+    assert [liveness(known, 1e9 + s, "here") for s in (day - 9, day + 9)] == ["quiet", "lost"]
+    known.waiting = 1
+    assert liveness(known, 1e9 + 9 * day, "here") == "quiet", "somebody may wait over there"
+    known.waiting, known.last_ts = 0, 1e9 + 2 * day
+    assert liveness(known, 1e9 + 2 * day + 9, "here") == "live", "it was only cut off"
+    known.pid, known.pid_started, known.host = os.getpid(), started(os.getpid()), "here"
+    assert liveness(known, 1e9 + 9 * day, "here") == "quiet", "a long call, as can be seen here"
+
+
+def test_what_is_lost_elsewhere_counts_no_more_and_nobody_ends_it(tmp_path: Path) -> None:
+    place, now = tmp_path / "events.db", time.time()
+    store = open_store(str(place))
+    for name, age in (("lost", 90_000), ("silent", 80_000)):
+        start = {"pid": 7, "host": "elsewhere"}
+        store.append(Event("session_start", name, ts=now - age, data=start))
+    status = command(place, "status", "--json").objects[0]
+    assert (status["running"], status["live"]) == (1, 0)
+    states = {s["session"]: s["state"] for s in command(place, "sessions", "--json").objects}
+    assert states == {"lost": "lost", "silent": "quiet"}
+    assert "lost" not in command(place, "sessions").out.splitlines()[1]
+    assert "without an end" not in command(place, "doctor").out
+    command(place, "doctor", "--mend")
+    assert store.last("lost") == 1, "from here nobody knows that it is over"

@@ -27,8 +27,8 @@ _ORDER = ("live", "quiet", "lost", "ended")
 def sessions(options: Options, everything: bool, as_json: bool) -> None:
     """List agent runs: those that wait for you first, then the most recently active.
 
-    The state of a run is live, quiet (no event for a minute), lost (its process is gone) or ended; and
-    whether a person halted its turn or the session, until a message of theirs or resume lets it go on;
+    The state of a run is live, quiet (no event for a minute), lost (its process is gone, or on another
+    host nothing was heard of it for a day) or ended; and whether a person halted its turn or the session, until a message of theirs or resume lets it go on;
     and how many of its events could not be written. The worst tier is a stroke where no guard has judged
     the calls yet, as in a transcript that was imported.
     """

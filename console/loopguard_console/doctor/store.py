@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
-from loopguard_console.liveness import liveness
+from loopguard_console.liveness import gone, liveness
 from loopguard_console.render import counted, size
 from loopguard_core import files, reloading
 from loopguard_core.inbox import abandoned
@@ -152,9 +152,9 @@ def _sound(path: Path) -> list[Finding]:
 
 
 def dead_sessions(store: Store) -> list[Session]:
-    """Sessions whose process is gone without a word."""
-    now, host = time.time(), os.uname().nodename
-    return [s for s in store.sessions() if liveness(s, now, host) == "lost"]
+    """Sessions of this host whose process is gone without a word."""
+    host = os.uname().nodename
+    return [s for s in store.sessions() if gone(s, host)]
 
 
 def _dead(store: Store) -> list[Finding]:

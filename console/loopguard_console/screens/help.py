@@ -60,7 +60,10 @@ WORDS = (
         "a permission that you gave with override: for N calls, for minutes, until the result changes or the turn ends",
     ),
     ("● live, ○ quiet", "the agent runs; nothing came from it for a minute"),
-    ("✖ lost, · ended", "the agent's process is gone without a word; the session was closed"),
+    (
+        "✖ lost, · ended",
+        "the agent's process is gone, or silent elsewhere for a day; the session was closed",
+    ),
     (
         "?",
         "in the list: events of the session could not be written; ? gap in the chain says where, and how many",
