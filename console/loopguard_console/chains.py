@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -14,6 +14,9 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Store
+
+if TYPE_CHECKING:
+    from loopguard_core.policies.options import Tell
 
 _HUMAN = {
     "user_message": "you: ",
@@ -175,15 +178,20 @@ def _request_json(asked: Asked | None) -> dict[str, Any] | None:
     return {"request": asked.request, **said, "approved_late": approved}
 
 
-def recordings_of(events: Iterable[Event], config: Config | None = None) -> list[Recording]:
-    """The sessions in a recording, each folded, in the order in which they begin."""
+def recordings_of(
+    events: Iterable[Event], config: Config | None = None, tell: Tell | None = None
+) -> list[Recording]:
+    """The sessions in a recording, each folded, in the order in which they begin.
+
+    *tell* hears of a match function of *config* that fails.
+    """
     sessions: dict[str, list[Event]] = {}
     for _, event in expand(events):
         sessions.setdefault(event.session, []).append(event)
     found = []
     for session, its in sessions.items():
         opening = next((e for e in its if e.type == "session_start"), None)
-        recording = Recording(guard_of(opening, config=config))
+        recording = Recording(guard_of(opening, config, tell))
         recording.session = session
         recording.append(its)
         found.append(recording)

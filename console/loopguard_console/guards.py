@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopguard_core.config import Config, ConfigError, without_functions
 from loopguard_core.events import Event
 from loopguard_core.guard import MODES, Guard
 
+if TYPE_CHECKING:
+    from loopguard_core.policies.options import Tell
 
-def guard_of(start: Event | None, config: Config | None = None) -> Guard:
+
+def guard_of(start: Event | None, config: Config | None = None, tell: Tell | None = None) -> Guard:
     """A fresh guard for a recording, as the session that began with *start* had it, else with *config*.
 
     Where a start's settings cannot be read any more, the policy's own defaults hold. An agent that ran
-    without our guard was only observed: nothing was stopped, whatever the policy says of it.
+    without our guard was only observed: nothing was stopped, whatever the policy says of it. *tell* hears of a
+    match function that fails.
     """
     settings = config or config_of(start)
     mode = start.text("mode") if start is not None else ""
     return Guard(
-        settings.make_policy(),
+        settings.make_policy(tell),
         mode=mode if mode in MODES else "observe",
         traits=settings.trait_table(),
         unique=True,  # a recording sees to it

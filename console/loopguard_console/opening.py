@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from loopguard_console.whatif import chosen
 from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
+from loopguard_core.foreign import once
 from loopguard_core.inside import inside_agent
 from loopguard_core.store.contract import Request, Store, StoreError
 from loopguard_core.store.door import open_store
@@ -110,9 +112,12 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
 
     The first are there at once, the rest comes while the console is open.
     """
+    early: list[str] = []
+    hear: Callable[[str], None] = early.append
+    tell = once(lambda line: hear(line))
     desk = Desk(
         live=False,
-        guard_of=lambda start: guard_of(start, config),
+        guard_of=lambda start: guard_of(start, config, tell),
         events_of=lambda session: ListEvents(),
     )
     remembered = _remembered()
@@ -121,7 +126,10 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
     desk.begin()
-    return ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
+    app = ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
+    app.greeting = "\n".join(early)
+    hear = partial(app.say, bad=True)
+    return app
 
 
 def _run(app: ConsoleApp) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from loopguard_core.config import Config
 from loopguard_core.events import Event
+from loopguard_core.foreign import once
 from loopguard_core.identity import Digester
 from loopguard_core.importers import Stream, Unreadable, open_stream
 from loopguard_core.importers.places import Found
@@ -50,17 +51,24 @@ class News:
 class Watcher:
     """Any number of transcripts, recorded in *store* in mode ``observe``.
 
-    *tell* is called with each ``News``, from any thread, one at a time. *since*: transcripts that nobody
+    *tell* is called with each ``News``, from any thread, one at a time; *warn*, once, with a line about each match
+    function that fails. *since*: transcripts that nobody
     wrote to after this time (seconds since the epoch) are left alone until somebody does.
     """
 
     def __init__(
-        self, store: Store, config: Config, digester: Digester, tell: Callable[[News], None]
+        self,
+        store: Store,
+        config: Config,
+        digester: Digester,
+        tell: Callable[[News], None],
+        warn: Callable[[str], None],
     ) -> None:
         self._store = store
         self._config = config
         self._digester = digester
         self._tell = tell
+        self._warn = once(warn)
         self._turn = threading.RLock()
         self._sessions: dict[str, Watched] = {}
         self._files: dict[Path, _Following | _Rereading] = {}
@@ -142,7 +150,7 @@ class Watcher:
             return  # a copy of a session that another file has
         watched = self._sessions.get(event.session)
         if watched is None:
-            watched = Watched(event.session, self._store, self._config, self._digester)
+            watched = Watched(event.session, self._store, self._config, self._digester, self._warn)
             self._sessions[event.session] = watched
             self._take_one(path, watched, event)
             if not watched.left:

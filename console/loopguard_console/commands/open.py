@@ -9,12 +9,13 @@ import click
 from loopguard_console.chains import call_json, recordings_of
 from loopguard_console.errors import Refused
 from loopguard_console.offering import choose as choose_found
-from loopguard_console.output import emit, json_option
+from loopguard_console.output import emit, json_option, remark
 from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_console.targets import is_session, target_events, unjudged
 from loopguard_core.events import Event
+from loopguard_core.foreign import once
 
 
 @click.command(name="open")
@@ -63,7 +64,7 @@ def open_recording(
     if anew:
         events = map(unjudged, events)
     if as_json:
-        for recording in recordings_of(events, settings):
+        for recording in recordings_of(events, settings, once(remark)):
             for index in range(len(recording)):
                 emit({"session": recording.session, **call_json(recording, index)})
         return

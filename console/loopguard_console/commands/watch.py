@@ -79,7 +79,7 @@ def _follow(
     since: float,
     once: bool,
 ) -> None:
-    watcher = Watcher(store, config, Digester(machine_key(store.place)), teller.tell)
+    watcher = Watcher(store, config, Digester(machine_key(store.place)), teller.tell, remark)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from loopguard_core.config import Config
     from loopguard_core.events import Event
     from loopguard_core.identity import Digester, Record
+    from loopguard_core.policies.options import Tell
     from loopguard_core.store.contract import Store
     from loopguard_core.verdict import Verdict
 
@@ -34,10 +35,18 @@ class Left(Exception):
 class Watched:
     """One session. Feed it the events of its transcript in order. Raises ``StoreError`` as the store does.
 
-    ``left``: why it is not watched any more, else empty. ``start`` is its first event.
+    *tell* hears of a match function that fails. ``left``: why it is not watched any more, else empty.
+    ``start`` is its first event.
     """
 
-    def __init__(self, session: str, store: Store, config: Config, digester: Digester) -> None:
+    def __init__(
+        self,
+        session: str,
+        store: Store,
+        config: Config,
+        digester: Digester,
+        tell: Tell | None = None,
+    ) -> None:
         self.session = session
         self.left = ""
         self.start: Event | None = None
@@ -45,7 +54,7 @@ class Watched:
         self._config = config
         self._digester = digester
         self._guard = Guard(
-            config.make_policy(),
+            config.make_policy(tell),
             mode="observe",
             traits=config.trait_table(),
             digester=digester,
