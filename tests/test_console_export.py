@@ -68,6 +68,13 @@ def test_nothing_is_replaced_and_files_are_for_one_user(tmp_path: Path) -> None:
         export(folded(loop()), "html", tmp_path / "no such folder")
 
 
+def test_a_test_finds_its_own_recording_whatever_has_a_name_like_it(tmp_path: Path) -> None:
+    first = export(folded(loop()), "test", tmp_path)
+    first[0].unlink()
+    second = export(folded(loop()), "test", tmp_path)
+    assert second[0].with_suffix(".jsonl") == second[1] and second[1] != first[1]
+
+
 def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_path: Path) -> None:
     test, data = export(folded(loop()), "test", tmp_path)
     assert data.stem == test.stem

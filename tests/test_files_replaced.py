@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from loopguard_console.errors import Failure
+from loopguard_console import exporting
+from loopguard_console.errors import Failure, Refused
 from loopguard_console.exporting import ExportError, picture
 from loopguard_console.files import write_new
 from loopguard_console.install.base import Place
@@ -88,7 +89,59 @@ def test_what_stands_under_the_name_in_between_stays(
     planted.symlink_to(other)
     with pytest.raises(FileExistsError):
         files.replace(str(path), b"new")
+    with pytest.raises(FileExistsError):
+        files.create(str(path), [b"new"], others=[f"{path}_2"])
     assert planted.is_symlink() and other.read_bytes() == OURS and not path.exists()
+
+
+def _planting(path: Path, kind: str) -> Iterator[str]:
+    """An export while which somebody else puts something under its name."""
+    yield "one\n"
+    if kind == "link":
+        path.symlink_to("nowhere")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(OURS)
+    yield "two\n"
+
+
+def _one_name_each(*_: object, **__: object) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["", "no links"])
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+def test_what_comes_to_stand_there_while_an_export_is_written_stays(
+    tmp_path: Path, kind: str, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", _one_name_each)
+    path = tmp_path / "events.jsonl"
+    with pytest.raises(Refused, match="--force replaces it"):
+        write_new(path, _planting(path, kind))
+    assert [each.name for each in tmp_path.iterdir()] == ["events.jsonl"]
+    assert path.is_symlink() if kind == "link" else path.is_dir() or path.read_bytes() == OURS
+    with pytest.raises(Refused):
+        write_new(path, ["again"])
+    if kind == "file":
+        write_new(path, ["forced"], force=True)
+        assert path.read_text() == "forced"
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["", "no links"])
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+def test_a_report_takes_the_next_name_where_one_is_taken_meanwhile(
+    tmp_path: Path, kind: str, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", _one_name_each)
+    path = tmp_path / "report.md"
+    written = exporting._write(tmp_path, "report", ".md", _planting(path, kind))
+    assert written.name == "report_2.md" and written.read_text() == "one\ntwo\n"
+    assert written.stat().st_mode & 0o777 == 0o600
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["report.md", "report_2.md"]
+    assert path.is_symlink() if kind == "link" else path.is_dir() or path.read_bytes() == OURS
 
 
 @pytest.mark.parametrize(
@@ -107,6 +160,9 @@ def test_a_failure_in_the_middle_leaves_what_was_there_and_nothing_else(
     with pytest.raises(type(error)):
         files.replace(str(path), pieces(), synced=True)
     assert path.read_bytes() == OURS and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(type(error)):
+        files.create(str(tmp_path / "two"), pieces())
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_disk_that_does_not_take_it_is_said_and_the_file_stays(
@@ -159,7 +215,7 @@ def test_an_export_that_is_broken_off_leaves_no_half_of_it(
     with pytest.raises(UnicodeEncodeError):
         picture("\ud800", tmp_path)
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(os, "fdopen", _no_room)
+    monkeypatch.setattr(os, "fsync", _no_room)
     with pytest.raises(ExportError, match="No space left"):
         picture("<svg/>", tmp_path)
     assert not list(tmp_path.iterdir())

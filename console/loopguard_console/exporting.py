@@ -9,12 +9,15 @@ from pathlib import Path
 from loopguard_console.casefile import fixture, name_of, test_file
 from loopguard_console.files import why
 from loopguard_console.report import Incident, markdown, page
+from loopguard_core import files
 from loopguard_core.events import Event, encode
 from loopguard_core.replay import Recording
 from loopguard_core.verdict import Tier
 
 KINDS = ("html", "markdown", "jsonl", "test")
 _PAGE = 500
+#: So many files may have one name, with a number behind it.
+_NAMES = 1_000
 
 
 class ExportError(Exception):
@@ -36,7 +39,10 @@ def export(recording: Recording, kind: str, folder: Path) -> list[Path]:
     incident = Incident(recording)
     words = f"{len(recording)} calls of {incident.title}"
     tier = Tier.HALT if max(recording.tiers, default=0) == Tier.HALT else Tier.BLOCK
-    test = _write(folder, f"test_loop_{name}", ".py", [test_file(name, words, tier)])
+    free = _free(
+        folder, f"test_loop_{name}", ".py", ".jsonl"
+    )  # the test finds its recording by its name
+    test = _write(folder, free, ".py", [test_file(name, words, tier)])
     return [test, _write(folder, test.stem, ".jsonl", [fixture(events_of(recording))])]
 
 
@@ -53,22 +59,21 @@ def events_of(recording: Recording) -> Iterator[Event]:
         after = found[-1].seq or after + len(found)
 
 
-def _write(folder: Path, name: str, ending: str, pieces: Iterable[str]) -> Path:
-    for number in range(1, 1000):
-        path = folder / (f"{name}{ending}" if number == 1 else f"{name}_{number}{ending}")
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise ExportError(f"{path}: cannot be written: {why(error)}") from None
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(pieces)
-        except BaseException as error:
-            path.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise ExportError(f"{path}: cannot be written: {why(error)}") from None
-            raise
-        return path
+def _free(folder: Path, name: str, *endings: str) -> str:
+    """*name*, with a number behind it where a file with one of *endings* has it."""
+    names = (name, *(f"{name}_{number}" for number in range(2, _NAMES)))
+    for free in names:
+        if not any(os.path.lexists(folder / f"{free}{ending}") for ending in endings):
+            return free
     raise ExportError(f"{folder} is full of files called {name}")
+
+
+def _write(folder: Path, name: str, ending: str, pieces: Iterable[str]) -> Path:
+    path = folder / f"{name}{ending}"
+    others = (f"{folder / name}_{number}{ending}" for number in range(2, _NAMES))
+    try:
+        return Path(files.create(str(path), (piece.encode() for piece in pieces), others=others))
+    except FileExistsError:
+        raise ExportError(f"{folder} is full of files called {name}") from None
+    except OSError as error:
+        raise ExportError(f"{path}: cannot be written: {why(error)}") from None

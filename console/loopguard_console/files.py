@@ -26,8 +26,9 @@ def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
     """Write *pieces* to *path*, for this user alone; how many. Raises ``Refused`` where it is there, ``Failure`` where it fails."""
     if path.is_dir():
         raise Refused(f"{path}: a folder, not a file")
-    if path.exists() and not force:
-        raise Refused(f"{path}: is there already; --force replaces it")
+    there = f"{path}: is there already; --force replaces it"
+    if not force and os.path.lexists(path):
+        raise Refused(there)
     count = 0
 
     def counted() -> Iterator[bytes]:
@@ -37,7 +38,12 @@ def write_new(path: Path, pieces: Iterable[str], *, force: bool = False) -> int:
             count += 1
 
     try:
-        files.replace(str(path), counted(), synced=True)
+        if force:
+            files.replace(str(path), counted(), synced=True)
+        else:
+            files.create(str(path), counted())
+    except FileExistsError:
+        raise Refused(there) from None
     except OSError as error:
         raise Failure(f"{path}: cannot be written: {why(error)}") from None
     return count

@@ -84,23 +84,68 @@ def replace(
     *mode*: its permissions. *synced*: it is on the disk before it takes the place of what was there, so that a
     machine that fails leaves one or the other. What can be made again does not need that.
     """
-    made = f"{path}.{os.urandom(4).hex()}"
+    made = _beside(path)
     file = os.open(made, _NEW, 0o600)
     try:
-        with open(file, "wb") as out:
-            if mode != 0o600:
-                os.fchmod(file, mode)
-            out.writelines((content,) if isinstance(content, bytes) else content)
-            if synced:
-                out.flush()
-                os.fsync(file)
+        _fill(file, content, mode, synced)
         os.replace(made, path)
     except BaseException:
-        try:
-            os.unlink(made)
-        except OSError:
-            pass  # why it could not be written says more
+        _remove(made)
         raise
+
+
+def create(path: str, content: Iterable[bytes], *, others: Iterable[str] = ()) -> str:
+    """Have the pieces of *content* stand at *path* in one step, where nothing does, on the disk and 0600.
+
+    Where something stands there, at the first of *others* (names beside it) where nothing does; where it stands now.
+    Whoever else puts something there meanwhile keeps it. Raises ``FileExistsError``, ``OSError``.
+    """
+    made = _beside(path)
+    file = os.open(made, _NEW, 0o600)
+    try:
+        _fill(file, content, 0o600, True)
+        for name in (path, *others):
+            try:
+                _put(made, name)
+            except FileExistsError:
+                continue
+            return name
+        raise FileExistsError(17, "it is there already", path)
+    finally:
+        _remove(made)
+
+
+def _put(made: str, path: str) -> None:
+    """Give the file at *made* the name *path*, which nothing may have. Raises ``FileExistsError``, ``OSError``."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system on which a file has one name
+        os.close(os.open(path, _NEW, 0o600))
+        os.replace(made, path)
+
+
+def _beside(path: str) -> str:
+    """A name beside *path* that nobody can guess."""
+    return f"{path}.{os.urandom(4).hex()}"
+
+
+def _fill(file: int, content: bytes | Iterable[bytes], mode: int, synced: bool) -> None:
+    with open(file, "wb") as out:
+        if mode != 0o600:
+            os.fchmod(file, mode)
+        out.writelines((content,) if isinstance(content, bytes) else content)
+        if synced:
+            out.flush()
+            os.fsync(file)
+
+
+def _remove(made: str) -> None:
+    try:
+        os.unlink(made)
+    except OSError:
+        pass  # it is not there, or why it could not be written says more
 
 
 def keep(path: str, content: bytes) -> None:
