@@ -107,6 +107,23 @@ def test_bookmarks_of_a_recording_are_there_the_next_time(tmp_path: Path) -> Non
     assert memory.bookmarks("s204") == []
 
 
+def test_what_cannot_be_kept_is_said_once_with_the_place(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.write_text("no folder")
+    app = recording()
+    app.remembered = Remembered(folder / "console.json")
+
+    async def mark(app: ConsoleApp, pilot: Pilot[None]) -> None:
+        await pilot.press("g", "j", "B", "j", "B")
+        await pilot.pause()
+        said = [n.message for n in app._notifications if str(folder) in n.message]
+        assert len(said) == 1 and "cannot be written" in said[0]
+        await pilot.press("G", "apostrophe")
+        assert cursor(app) == 1, "it is kept as long as the console is open"
+
+    drive(mark, app)
+
+
 @pytest.mark.parametrize("broken", ['{"bookmarks": 3}', '{"bookmarks": {"s": ["x", 4]}}'])
 def test_broken_bookmarks_are_none(tmp_path: Path, broken: str) -> None:
     place = tmp_path / "console.json"

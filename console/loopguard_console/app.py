@@ -121,7 +121,7 @@ class ConsoleApp(Punctual, App[None]):
         self._rest = rest
         self._drawing = False
         self._drawn = self._keyed = 0.0
-        self._loading = self._hinting = False
+        self._loading, self._hinted = False, ""
         self.keys = KeysInTurn(self, self._answer)
         self._pressed: float | None = None
         self._bell = Bell(self.TITLE)
@@ -136,6 +136,7 @@ class ConsoleApp(Punctual, App[None]):
 
     def on_mount(self) -> None:
         self._pauses.begin()
+        self.remembered.warn = partial(self.say, bad=True)
         self.set_keymap(self.names.chosen)
         for theme in THEMES:
             self.register_theme(theme)
@@ -330,8 +331,7 @@ class ConsoleApp(Punctual, App[None]):
 
     def title_of(self, session: str) -> str:
         """What a person calls a session."""
-        named = self.remembered.name_of(session)
-        if named:
+        if named := self.remembered.name_of(session):
             return safe(named, 40)
         known = self.desk.session(session)
         return safe(session, 40) if known is None else session_title(known, 40)
@@ -412,7 +412,7 @@ class ConsoleApp(Punctual, App[None]):
         if any(n.message == said and n.time_left > HINTED - HELD for n in self._notifications):
             return  # a key is held down
         self._take_hint_away()
-        self._hinting = True
+        self._hinted = said
         self.notify(said, timeout=HINTED, markup=False)
 
     def say(self, text: str, bad: bool) -> None:
@@ -422,9 +422,9 @@ class ConsoleApp(Punctual, App[None]):
 
     def _take_hint_away(self) -> None:
         """What was said of a key before is old when there is something new."""
-        if self._hinting:
-            self.clear_notifications()
-        self._hinting = False
+        for hint in [n for n in self._notifications if n.message == self._hinted]:
+            self._unnotify(hint)
+        self._hinted = ""
 
     def page(self, text: str) -> None:
         """Show *text*, which is safe, in the person's pager."""

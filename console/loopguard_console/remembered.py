@@ -1,16 +1,18 @@
 """What the console remembers of a person: theme, bell, pins, names, and notes used before.
 
 One small JSON file, 0600, beside the default store. It holds no truth about agents: where it is missing,
-broken or cannot be written, the console works as if it were new.
+broken or cannot be written, the console works as if it were new, and the person is told once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from loopguard_console.files import why
 from loopguard_console.layout import Layout
 from loopguard_core import files
 
@@ -20,9 +22,14 @@ BOOKMARKED = 200  # sessions whose bookmarks are kept
 
 
 class Remembered:
-    """The file at *place*, read once and written at each change; nowhere where *place* is None."""
+    """The file at *place*, read once and written at each change; nowhere where *place* is None.
+
+    ``warn`` is called with a line, once, where it cannot be written.
+    """
 
     def __init__(self, place: Path | None) -> None:
+        self.warn: Callable[[str], object] = lambda line: None
+        self._warned = False
         self._place = place
         self._data: dict[str, Any] = {}
         if place is not None:
@@ -149,6 +156,13 @@ class Remembered:
         place = self._place
         if place is None:
             return
-        with contextlib.suppress(OSError):
+        try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             files.replace(str(place), json.dumps(self._data).encode())
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                self.warn(
+                    "What you mark, name and choose here is gone when this console ends: "
+                    f"{place} cannot be written: {why(error)}"
+                )
