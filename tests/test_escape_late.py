@@ -118,3 +118,17 @@ def test_what_ran_without_an_answer_is_over_when_it_ran(
         assert escape.waiting(desk) == []
         with pytest.raises(escape.DecisionError, match="override"):
             escape.approve(desk, ended(desk).request)
+
+
+def test_after_a_late_no_the_next_try_is_asked_about(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    blocks = {"graded": {"warn_at": 2, "block_at": 3, "halt_at": 50}}
+    with session(store, policies=blocks) as live:
+        first = loop(live, 3)[-1].request
+        assert call(live).request == first, "nobody is asked twice"
+        escape.deny(store, first)
+        assert escape.waiting(store) == []
+        again = call(live)
+        assert not again.run and again.request != first
+        assert again.request in again.message
+        assert [r.request for r in escape.waiting(store)] == [again.request]

@@ -14,7 +14,7 @@ from loopguard_core.live import LiveSession
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
-from sessions import GRADED, call, session, store_in
+from sessions import GRADED, call, meanwhile, pending, session, store_in
 
 
 def ends(store: Store, name: str = "s") -> dict[str, str]:
@@ -59,6 +59,45 @@ def test_a_session_of_hooks_ends_what_its_turns_left_open(tmp_path: Path) -> Non
     store = open_store(str(host.store))
     assert list(ends(store, "s1").values()) == ["pending"] * 3
     assert store.read("s1")[-1].type == "session_end"
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"])
+def test_what_a_host_says_after_the_end_of_a_session_begins_it_no_more(
+    tmp_path: Path, event: str
+) -> None:
+    host = Host(tmp_path, config='policy = "graded"\n')
+    host.before("ls")
+    host.send("SessionEnd", reason="exit")
+    late: dict[str, Any] = {"tool_response": "text", "error": "text", "stop_hook_active": False}
+    assert host.send(event, **host._tool("ls"), **late).out == ""
+    store = open_store(str(host.store))
+    known = store.session("s1")
+    assert known is not None and known.ended
+    assert [e.type for e in store.read("s1")].count("session_start") == 1
+    host.before("ls", tool_use_id="another")
+    known = store.session("s1")
+    assert known is not None and not known.ended, "a call does"
+    store.close()
+
+
+def test_what_waited_when_a_person_spoke_does_not_wait_when_the_session_is_over(
+    tmp_path: Path,
+) -> None:
+    store, desk = store_in(tmp_path), store_in(tmp_path)
+    live = session(store, unattended_wait_seconds=60)
+    for _ in range(2):
+        call(live)
+
+    def speak_and_end() -> None:
+        pending(desk)
+        live.turn("and this, too")
+        live.end()
+
+    with meanwhile(speak_and_end):
+        assert not call(live).run
+    assert [r.resolution for r in desk.requests()] == ["cancelled"]
+    assert list(ends(desk).values()) == ["ok", "ok", "cancelled"]
+    assert desk.read("s")[-1].type == "session_end"
 
 
 def test_an_end_that_comes_late_is_none(tmp_path: Path) -> None:

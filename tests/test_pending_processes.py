@@ -55,6 +55,7 @@ def test_who_may_only_read_sees_nothing_that_a_dead_agent_waited_for(
         agent.process.kill()
         agent.process.wait()
         assert command(place, "pending", "--json").objects == []
+        assert command(place, "status").out == "", "nor does the status bar"
         assert [r.request for r in store.requests(pending=True)] == [request], "nothing is written"
 
 

@@ -429,10 +429,15 @@ class Guard:
         grant = Grant(event.seq, event.data)
         grant.results = dict(self._results)
         self.controls.add(grant, event.ts)
-        self._unanswered = {s: r for s, r in self._unanswered.items() if r[0] != grant.request}
+        self._decided(grant.request)
 
     def _revoke(self, event: Event) -> None:
         self.controls.revoke(event.text("grant"))
+        self._decided(event.text("request"))
+
+    def _decided(self, request: str) -> None:
+        """A human answered *request* after its end: its call is asked about anew."""
+        self._unanswered = {s: r for s, r in self._unanswered.items() if r[0] != request}
 
     def _halt(self, event: Event) -> None:
         self.controls.stop(

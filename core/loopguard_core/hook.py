@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
 
 
+#: What begins no session.
+_ONLY_GOES_ON = frozenset((host.END, host.SETTLED, host.AFTER))
+
+
 class Hook:
     """One run of the hook. Times in seconds; ``began`` on the monotonic clock.
 
@@ -196,12 +200,10 @@ class Hook:
     def _act(
         self, heard: Heard, pin: Pin, doors: Doors, store: Store | None, *, known: bool
     ) -> dict[str, Any] | None:
-        if (
-            heard.kind in (host.END, host.SETTLED, host.AFTER)
-            and store is not None
-            and store.session(heard.session) is None
-        ):
-            return None  # nothing of it was seen before: there is nothing to end
+        if heard.kind in _ONLY_GOES_ON and store is not None:
+            ran = store.session(heard.session)
+            if ran is None or ran.ended:
+                return None  # nothing of it runs: there is nothing to end, and no late word begins it anew
         try:
             live = self._joined(heard, pin, doors, store)
         except (

@@ -22,7 +22,7 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
-from loopguard_core.rebuilding import left_open
+from loopguard_core.rebuilding import asked_about, left_open
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -350,12 +350,13 @@ class LiveSession:
             with self._lock:
                 journal = self._journal
                 journal.over = True
-                for _, call in self.guard.asked():
+                store = None if journal.failure else journal.store
+                for call in asked_about(self.guard, store, self.session):
                     self._stopped().abandon(call)
                 for call in self.guard.open_calls():
                     self._stopped().leave_open(call)
-                if journal.rebuilt and journal.store is not None and not journal.failure:
-                    for call in left_open(journal.store, self.session):
+                if journal.rebuilt and store is not None:
+                    for call in left_open(store, self.session):
                         self._stopped().leave_open(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")

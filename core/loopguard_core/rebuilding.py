@@ -57,6 +57,16 @@ def left_open(store: Store, session: str) -> list[str]:
         return []
 
 
+def asked_about(guard: Guard, store: Store | None, session: str) -> list[str]:
+    """Calls of *session* about which a human is asked, also in earlier turns, of which *guard* does not know."""
+    calls = [call for _, call in guard.asked()]
+    try:
+        asked = [] if store is None else store.requests(session=session, pending=True)
+    except StoreError:
+        asked = []
+    return [*calls, *(request.call for request in asked if request.call not in calls)]
+
+
 def _counts_down(event: Event, now: float) -> bool:
     data = event.data
     if event.type != "grant" or data.get("until") == "turn":

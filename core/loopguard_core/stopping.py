@@ -10,7 +10,7 @@ import time
 
 from loopguard_core import refusal
 from loopguard_core.owing import owe, owes
-from loopguard_core.store.contract import Taken
+from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.paths import ENVIRONMENT, default_store
 from loopguard_core.waiting import Waiting
 
@@ -200,8 +200,7 @@ class Stops:
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
-        # one without a name was asked about while the store failed: the log has nothing of it
-        for request in [r for r, about in self._journal.guard.asked() if r and about == call]:
+        for request in self._asked_about(call):
             said = {"request": request, "call": call, "resolution": "cancelled"}
             resolved = self._journal.event("request_resolved", said)
             try:
@@ -211,6 +210,19 @@ class Stops:
                 pass  # a human was faster
         if call in self._journal.guard.open_calls():
             self._close(call, "cancelled", None)
+
+    def _asked_about(self, call: str) -> list[str]:
+        """The requests about *call* that wait. The guard forgets them with its turn, the log does not."""
+        journal = self._journal
+        # one without a name was asked about while the store failed: the log has nothing of it
+        known = [request for request, about in journal.guard.asked() if request and about == call]
+        if known or journal.store is None or journal.failure:
+            return known
+        try:
+            asked = journal.store.requests(session=journal.session, pending=True)
+        except StoreError:
+            return []
+        return [request.request for request in asked if request.call == call]
 
     def leave_open(self, call: str) -> None:
         """The session ends, and nobody has said how *call* did."""

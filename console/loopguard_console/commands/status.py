@@ -12,6 +12,7 @@ from loopguard_console.liveness import liveness
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.render import counted
 from loopguard_console.stores import Options, reading
+from loopguard_core.inbox import still_waiting
 from loopguard_core.store.contract import Store
 from loopguard_core.verdict import Tier
 
@@ -40,7 +41,7 @@ def _state(store: Store | None) -> dict[str, Any]:
     sessions = [] if store is None else store.sessions()
     states = [liveness(s, now, host) for s in sessions]
     running = [s for s, word in zip(sessions, states, strict=True) if word in ("live", "quiet")]
-    waiting = store.requests(pending=True) if store is not None and _any_waiting(sessions) else []
+    waiting = still_waiting(store) if store is not None and _any_waiting(sessions) else []
     return {
         "running": len(running),
         "live": states.count("live"),
