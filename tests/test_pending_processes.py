@@ -9,7 +9,8 @@ import pytest
 from agent_process import Agent
 from commands import command
 from loopguard_console.commands import pending as pending_command
-from loopguard_core import escape
+from loopguard_core import escape, inbox
+from loopguard_core.events import Event
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from sessions import pending
@@ -61,3 +62,27 @@ def test_who_may_only_read_sees_nothing_that_a_dead_agent_waited_for(
 
 def _read_only(*_: object, **__: object) -> Store:
     raise StoreError("it is read-only")
+
+
+def test_a_process_is_looked_at_once_for_each_request_that_is_listed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(place))
+    looked: list[int] = []
+
+    def is_alive(pid: int, since: str = "") -> bool:
+        looked.append(pid)
+        return pid != 8
+
+    monkeypatch.setattr(inbox, "alive", is_alive)
+    for pid in (7, 8, 9):
+        session = f"of {pid}"
+        store.append(Event("session_start", session, data={"pid": pid, "host": ""}))
+        data = {"call": "c", "tier": "block", "pid": pid}
+        store.append(Event("request_opened", session, data=data))
+    for dead in ([8], []):
+        looked.clear()
+        assert [r.pid for r in escape.waiting(store)] == [7, 9]
+        assert sorted(looked) == [7, *dead, 9]
+    resolved = [r.resolution for r in store.requests() if r.pid == 8]
+    assert resolved == ["orphaned"]

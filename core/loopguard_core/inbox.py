@@ -47,11 +47,7 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
     that has ended may go on with its session, and ask again.
     """
     at = time.time() if now is None else now
-    try:
-        sweep(store)
-    except Denied:
-        pass  # left to who may
-    shown, settled = still_waiting(store), {}
+    shown, settled = _swept(store), {}
     for asked in store.requests(limit=_LATEST):
         if asked.resolution == "expired" and at < late_until(asked, at):
             session = asked.session
@@ -62,6 +58,21 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
             if answered is not None and asked.request not in answered:
                 shown.append(asked)
     return sorted(shown, key=lambda r: (r.opened_ts or 0.0, r.seq))
+
+
+def _swept(store: Store) -> list[Request]:
+    """Requests that an agent waits for now; those of dead processes are resolved, where this user may."""
+    shown, may = [], True
+    for asked in store.requests(pending=True):
+        resolution = abandoned(store, asked)
+        if not resolution:
+            shown.append(asked)
+        elif may:
+            try:
+                _end(store, asked, resolution)
+            except Denied:
+                may = False  # left to who may
+    return shown
 
 
 def still_waiting(store: Store) -> list[Request]:
@@ -176,8 +187,11 @@ def resolve(
 def sweep_one(store: Store, asked: Request) -> str:
     """Resolve *asked* where nothing waits for it any more; how, or empty."""
     resolution = abandoned(store, asked)
-    if not resolution:
-        return ""
+    return resolution and _end(store, asked, resolution)
+
+
+def _end(store: Store, asked: Request, resolution: str) -> str:
+    """Resolve *asked* so, as nothing waits for it any more; how, or empty where somebody did before."""
     more = {}
     if resolution in UNDECIDED and asked.late_until is not None:
         more["late_until"] = min(asked.late_until, time.time() + late_seconds(asked))
