@@ -16,9 +16,11 @@ from loopguard_console.app import ConsoleApp
 from loopguard_console.opening import replay_app, stored_app
 from loopguard_console.rules import RuleError, propose_policy
 from loopguard_console.screens.whatif import WhatIf
-from loopguard_console.whatif import every_policy, parse, typed
-from loopguard_core.events import Event
+from loopguard_console.whatif import answers, every_policy, parse, typed
+from loopguard_core.events import Event, expand
 from loopguard_core.store.door import open_store
+from loopguard_core.traits import TraitTable
+from loopguard_core.verdict import Tier
 
 STRICT = 'graded {"block_at": 3, "warn_at": 2, "halt_at": 9}'
 
@@ -188,6 +190,19 @@ def test_options_that_no_policy_takes_are_refused(
 ) -> None:
     with pytest.raises(RuleError):
         propose_policy(str(tmp_path), "graded", options)
+
+
+def test_a_policy_that_only_warns_is_asked_with_its_hard_stop_too_and_none_twice() -> None:
+    asked = every_policy()
+    start = Event("session_start", "s", seq=1)
+    calls = [Event("call", "s", data={"tool": "bash", "args": {}, "ok": False}) for _ in range(40)]
+    events = [event for _, event in expand([start, *calls])]
+    for answer in answers(events, asked, TraitTable({})):
+        warns_only = answer.policy in ("hermes", "hermes-seed", "hermes-0.22", "nous")
+        assert (max(answer.tiers) <= Tier.WARN) is warns_only, answer.policy
+    hard = [name for name in asked if name.endswith("hard stop")]
+    assert [name.partition(",")[0] for name in hard] == ["hermes", "hermes-seed", "hermes-0.22"]
+    assert len({typed(name) for name in asked}) == len(asked)
 
 
 def test_every_answer_can_be_typed() -> None:

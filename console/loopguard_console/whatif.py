@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from loopguard_console.remembered import Remembered
 from loopguard_core.comparing import Comparison, compare
-from loopguard_core.events import Event, load
+from loopguard_core.events import Event, dump, load
 from loopguard_core.judging import judge
 from loopguard_core.policies import registry
 from loopguard_core.policies.base import Policy
@@ -66,20 +67,23 @@ def _tiers(events: list[Event], policy: Policy, traits: TraitTable) -> bytes:
     )
 
 
-#: What stands for a policy with options in the list -> how a person would type it.
-_TYPED = {"hermes, hard stop": 'hermes {"hard_stop_enabled": true}'}
+#: What stands behind a policy's name in the list where it is asked with its hard stop on; and the options that do so.
+_HARD, _STOPS = ", hard stop", {"hard_stop_enabled": True}
 
 
 def typed(label: str) -> str:
     """What a person would type for an answer's ``policy``."""
-    return _TYPED.get(label, label)
+    name = label.removesuffix(_HARD)
+    return label if name == label else f"{name} {dump(_STOPS)}"
 
 
 def every_policy() -> dict[str, Policy]:
-    """All policies with their own defaults; for Hermes' kind with its hard stop on, too."""
-    found = {name: registry.create(name) for name in registry.names()}
-    if "hermes" in found:
-        found["hermes, hard stop"] = registry.create("hermes", {"hard_stop_enabled": True})
+    """All policies with their own defaults; those that only warn unless told otherwise, with their hard stop on, too."""
+    found: dict[str, Policy] = {}
+    for name in registry.names():
+        found[name] = registry.create(name)
+        with suppress(PolicyError):  # it has no such option
+            found[f"{name}{_HARD}"] = registry.create(name, _STOPS)
     return found
 
 

@@ -22,7 +22,7 @@ from loopguard_core.policies.base import Policy
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.traits import TraitTable
 
-_NAME = 20
+_NAME = 23
 
 
 class Chosen(NamedTuple):
