@@ -132,3 +132,22 @@ def test_after_a_late_no_the_next_try_is_asked_about(tmp_path: Path) -> None:
         assert not again.run and again.request != first
         assert again.request in again.message
         assert [r.request for r in escape.waiting(store)] == [again.request]
+
+
+@pytest.mark.parametrize("settings", [{}, {"mode": "enforce"}, {"unattended_wait_seconds": 0.05}])
+def test_where_no_approval_may_come_late_none_is_promised(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    store = store_in(tmp_path)
+    said: list[str] = []
+    with session(store, said=said, late_approval_seconds=0, **settings) as live:
+        refused = loop(live, 3)[-1]
+        assert not refused.run and escape.waiting(store) == []
+        assert f"Only a human can let it run (request {refused.request})" in refused.message
+        assert "later" not in refused.message
+        assert f" override {refused.request} --calls 1)" in said[-1]
+        assert "approve" not in said[-1]
+        with pytest.raises(escape.DecisionError, match="override"):
+            escape.approve(store, refused.request)
+        escape.override(store, request=refused.request, calls=1)
+        assert call(live).run, "as the person's line says"

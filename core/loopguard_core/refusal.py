@@ -64,6 +64,8 @@ def refused(
             f"Only a human can let it run; they have been asked (request {request}). "
             "If they agree later, the same call will go through."
         )
+    elif request and request != ruling.ref:
+        parts.append(f"Only a human can let it run (request {request}).")
     elif ruling.ends_turn or ruling.cause == "latch":
         parts.append("Only a human can let you go on.")
     return " ".join(parts)
@@ -112,11 +114,13 @@ def for_person(
     *,
     waits: bool,
     runs: bool = False,
+    late: bool = True,
     store: str = "",
 ) -> str:
     """One line for the person: machine-readable fields, the reason, and the command that releases.
 
-    *waits*: the call waits for an answer; otherwise it is over already, and *runs* unasked or was refused.
+    *waits*: the call waits for an answer; otherwise it is over already, and *runs* unasked or was refused. *late*:
+    it may be approved then.
     *store* is where the event store is, where a console does not find it by itself.
     """
     why = ruling.why
@@ -135,24 +139,31 @@ def for_person(
         return line
     if request:
         what = "it" if waits else "its next try"
-        return f"{line} (to let {what} run: {_console(store)} approve {request})"
+        return f"{line} (to let {what} run: {_console(store)} {_release(request, waits or late)})"
     return f"{line} (to go on: {_console(store)} resume {plain(session, 60)})"
 
 
-def after_wait(resolution: str, request: str, by: str, *, runs: bool, store: str = "") -> str:
+def after_wait(
+    resolution: str, request: str, by: str, *, runs: bool, late: bool = True, store: str = ""
+) -> str:
     """One line for the person once a call waits no more that no human let run.
 
-    *runs*: it runs all the same, since nobody answered. *store* as for ``for_person``.
+    *runs*: it runs all the same, since nobody answered. *late* and *store* as for ``for_person``.
     """
     does = "the call runs" if runs else "the call was refused"
     named = request or "the request"
     if resolution == "expired":
-        command = f" (to let its next try run: {_console(store)} approve {request})"
+        command = f" (to let its next try run: {_console(store)} {_release(request, late)})"
         return f"nobody answered {named} in time: {does}{command if request and not runs else ''}"
     how = {"halted": "halted the agent", "denied": f"denied {named}"}.get(resolution)
     if how is None:
         return f"{named} was {resolution}: {does}"
     return f"{plain(by, 60) or 'a human'} {how}: {does}"
+
+
+def _release(request: str, late: bool) -> str:
+    """The command that lets the call of *request* run, which waits or may be approved *late*; else its next try."""
+    return f"approve {request}" if late else f"override {request} --calls 1"
 
 
 def _console(store: str) -> str:

@@ -77,6 +77,7 @@ class Stops:
             ticket.request,
             waits=waits,
             runs=self._waiting.unanswered(ruling) == "run",
+            late=self._late,
             store=self._elsewhere(),
         )
         away = self._away()
@@ -85,6 +86,11 @@ class Stops:
             return ticket
         self.settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
         return None
+
+    @property
+    def _late(self) -> bool:
+        """Whether a request may be approved when nobody waits for it any more."""
+        return self._config.late_approval_seconds > 0
 
     def _away(self) -> str:
         """Why nobody can be asked now; empty where they can."""
@@ -133,8 +139,10 @@ class Stops:
         resolution, ruling = answer.resolution, decision.ruling
         runs = resolution == "expired" and self._waiting.unanswered(ruling) == "run"
         if ticket.told and resolution not in _RUNS:
-            store = self._elsewhere()
-            line = refusal.after_wait(resolution, ticket.request, answer.by, runs=runs, store=store)
+            store, late = self._elsewhere(), self._late
+            line = refusal.after_wait(
+                resolution, ticket.request, answer.by, runs=runs, late=late, store=store
+            )
             self._journal.say(line)
         if resolution in _RUNS:
             if resolution == "modified" and not self._modify(decision, ticket, answer):
@@ -150,8 +158,7 @@ class Stops:
         if runs:
             return
         if resolution == "expired":
-            late = bool(ticket.request)
-            text = refusal.refused(ruling, ticket.request, late=late, away=self._away())
+            text = refusal.refused(ruling, ticket.request, late=self._late, away=self._away())
         else:
             self._deliver(ticket)
             halted, note = self._halted(), answer.note
