@@ -151,3 +151,15 @@ def test_where_no_approval_may_come_late_none_is_promised(
             escape.approve(store, refused.request)
         escape.override(store, request=refused.request, calls=1)
         assert call(live).run, "as the person's line says"
+
+
+def test_what_nobody_on_another_host_can_wait_for_any_more_is_swept(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    now, day = time.time(), 86_400
+    store.append(Event("session_start", "far", ts=now, data={"host": "elsewhere", "pid": 7}))
+    deadlines = {"long over": now - day - 9, "just over": now - 60, "none": None}
+    for call_id, deadline in deadlines.items():
+        data = {"call": call_id, "host": "elsewhere", "pid": 7, "deadline": deadline}
+        store.append(Event("request_opened", "far", ts=now - 2 * day, data=data))
+    assert escape.sweep(store) == [("R1", "orphaned")]
+    assert [r.call for r in escape.waiting(store)] == ["just over", "none"]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LATE_SECONDS = 600.0
 
+#: seconds after its deadline at which nobody on another host waits for a request any more
+OVERDUE = 86_400.0
+
 #: how many of the newest requests are looked at for those that may still be approved
 _LATEST = 200
 
@@ -161,13 +164,16 @@ def sweep(store: Store) -> list[tuple[str, str]]:
 def abandoned(store: Store, asked: Request) -> str:
     """How a pending request ends that nothing waits for any more, empty while something may.
 
-    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead.
+    ``cancelled`` where the session has ended, ``orphaned`` where the process that waited is dead: one of another host
+    would long have said that its wait is over.
     """
     known = store.session(asked.session)
     if known is None or known.ended:
         return "cancelled"
-    here = asked.host in ("", os.uname().nodename)
-    return "orphaned" if here and not alive(asked.pid, asked.pid_started) else ""
+    if asked.host in ("", os.uname().nodename):
+        return "" if alive(asked.pid, asked.pid_started) else "orphaned"
+    overdue = asked.deadline is not None and time.time() - asked.deadline > OVERDUE
+    return "orphaned" if overdue else ""
 
 
 def resolve(
