@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from loopguard_core.verdict import Ruling
 
 _LOOK = 2.0
+#: seconds between two looks of a task that can have no thread
+_GLANCE = 0.1
 #: how long a wait goes on while the store cannot be read, in seconds
 _BLIND = 5.0
 #: the newest requests of a session among which one is looked for by its call
@@ -171,24 +173,29 @@ class Waiting:
 
     def _waited(self, ticket: Ticket, cancelled: Callable[[], bool]) -> Answer:
         while True:
-            with self._turn:
-                try:
-                    answer = self._look(ticket)
-                    if answer is None and cancelled():
-                        answer = self.resolve(ticket, "cancelled")
-                    if answer is None and self._over(ticket):
-                        answer = self.resolve(ticket, "expired")
-                except Exception:
-                    raise
-                except BaseException:
-                    self._journal.undo()  # before another thread judges by what is half done
-                    raise
+            answer = self._answer(ticket, cancelled)
             if answer is not None:
                 return answer
             left = _LOOK
             if ticket.until is not None:
                 left = min(left, max(0.0, ticket.until - time.monotonic()))
             self._pause(left)
+
+    def _answer(self, ticket: Ticket, cancelled: Callable[[], bool]) -> Answer | None:
+        """The answer, where there is one by now or the time is over."""
+        with self._turn:
+            try:
+                answer = self._look(ticket)
+                if answer is None and cancelled():
+                    answer = self.resolve(ticket, "cancelled")
+                if answer is None and self._over(ticket):
+                    answer = self.resolve(ticket, "expired")
+            except Exception:
+                raise
+            except BaseException:
+                self._journal.undo()  # before another thread judges by what is half done
+                raise
+        return answer
 
     async def wait_async(self, ticket: Ticket) -> Answer:
         """As ``wait``, in a thread of its own; the event loop runs on. Cancelled, the thread ends soon."""
@@ -220,7 +227,12 @@ class Waiting:
             except RuntimeError:
                 pass  # the loop was closed: nobody waits any more
 
-        threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
+        try:
+            threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
+        except RuntimeError:  # the system gives no more threads
+            while (answer := self._answer(ticket, bool)) is None:
+                await asyncio.sleep(_GLANCE)
+            return answer
         try:
             return await future
         finally:
