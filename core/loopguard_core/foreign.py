@@ -35,6 +35,11 @@ def why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else "") or text_of(error)
 
 
+def is_a_time(value: object) -> bool:
+    """Whether *value* can be a number of seconds that something took. NaN is not, either."""
+    return isinstance(value, (float, int)) and 0.0 <= value < 1e9
+
+
 def fields_of(value: Any) -> Mapping[str, Any] | None:
     """*value* as a mapping, also where it is a model with fields; None where it is neither."""
     if value is None or type(value) is dict:

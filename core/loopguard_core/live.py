@@ -17,7 +17,7 @@ from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
 from loopguard_core.doors import Doors
 from loopguard_core.events import OUTCOMES, Judged
-from loopguard_core.foreign import fields_of, listening, once, text_of, told
+from loopguard_core.foreign import fields_of, is_a_time, listening, once, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
@@ -105,7 +105,7 @@ class LiveSession:
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
             )
         self._journal.opening = opening(config, agent, cwd, pid, parent, name=name, served=served)
-        self._begin(resumed, attach)
+        self._begin(resumed, attach, parent)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
@@ -117,7 +117,7 @@ class LiveSession:
             self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
         return self._stops
 
-    def _begin(self, resumed: bool, attach: bool) -> None:
+    def _begin(self, resumed: bool, attach: bool, parent: str) -> None:
         journal = self._journal
         known = journal.open()
         if known is not None:
@@ -129,6 +129,10 @@ class LiveSession:
         unseen = known is None and attach and journal.away is not None
         resumed = resumed or unseen or known is not None
         journal.begin(resumed, "outage" if unseen else "", shared=attach)
+        if parent and known is None:
+            from loopguard_core.inheriting import inherit  # few sessions have a parent
+
+            inherit(journal, parent)
 
     # -- what the agent does ---------------------------------------------------------------------
 
@@ -277,7 +281,7 @@ class LiveSession:
             return ""
         try:
             payload = Payload(result, self._digester)
-            if duration is None or not _is_a_time(duration):
+            if duration is None or not is_a_time(duration):
                 duration = time.monotonic() - decision.began
             if outcome not in OUTCOMES:
                 outcome = self._spelled(outcome)
@@ -475,10 +479,6 @@ class LiveSession:
             return False
         with self._lock:
             return self._journal.undo()
-
-
-def _is_a_time(duration: object) -> bool:
-    return isinstance(duration, (float, int)) and 0.0 <= duration < 1e9  # NaN is not, either
 
 
 _sessions: list[ref[LiveSession]] = []

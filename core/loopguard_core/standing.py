@@ -36,6 +36,19 @@ def halted(store: Store, known: Session, scope: str) -> bool:
     return not any(e.seq > known.halted_seq and e.type in ("grant", "breakpoint") for e in standing)
 
 
+def halt_of(store: Store, known: Session) -> Event | None:
+    """The halt in which a session stands; None where it stands in none."""
+    if not known.halted:
+        return None
+    found = store.read(known.session, after=known.halted_seq - 1, limit=1, payloads=False)
+    return found[0] if found and found[0].type == "halt" else None
+
+
+def reaches_below(halt: Event) -> bool:
+    """Whether a halt is for the sessions below its own as well, also for those that begin later."""
+    return halt.data.get("children") is not False
+
+
 def latest(store: Store, session: str, types: tuple[str, ...], name: str) -> Event | None:
     """The latest instruction of *types* about the grant or breakpoint *name*; None where there is none."""
     for event in reversed(store.standing(session, store.last(session))):

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from loopguard_core.store.contract import Request, Store
+    from loopguard_core.store.contract import Request, Session, Store
 
 SCOPES = ("signature", "tool", "session")
 UNTIL = ("", "turn", "result")
@@ -114,7 +114,7 @@ def halt(
     note: str = "",
     seen: str = "",
 ) -> Decided:
-    """Stop a session: the ``turn``, or the whole ``session`` until ``resume``; its children too.
+    """Stop a session: the ``turn``, or the whole ``session`` until ``resume``; its *children* too, also later ones.
 
     What stands halted as much already is left as it is.
     """
@@ -124,12 +124,15 @@ def halt(
     own = store.session(session)
     below = standing.below(store, session) if children else []
     already = [known for known in (own, *below) if known and standing.halted(store, known, scope)]
+    if own in already and children and not _reaches_below(store, own):
+        already.remove(own)
     held = {known.session for known in already}
     meant = [session, *(known.session for known in below)]
     stopped = [name for name in meant if name not in held]
     settled: list[str] = []
+    said = {"scope": scope} if children else {"scope": scope, "children": False}
     for name in stopped:
-        seq = write(store, name, "halt", {"scope": scope}, by, note)
+        seq = write(store, name, "halt", said, by, note)
         settled += settle(store, name, seq, lambda _: True, "halted", by, note)
     absent = [name for name in stopped if not runs(store, name)]
     return Decided(
@@ -223,6 +226,11 @@ def _target(
     if scope != "session" and not key:
         raise DecisionError(f"name the {scope} that is meant, or a request about it")
     return session, "" if scope == "session" else key
+
+
+def _reaches_below(store: Store, known: Session | None) -> bool:
+    said = None if known is None else standing.halt_of(store, known)
+    return said is None or standing.reaches_below(said)
 
 
 def _below(what: str, value: float | None, ceiling: float) -> float:
