@@ -12,13 +12,15 @@ from loopguard_core import (
     again,
     apart,
     holding,
+    known_codes,
     known_commands,
     losses,
     owing,
+    prose,
     restoring,
     returning,
     stopping,
 )
 from loopguard_core.policies import progress
 
-__all__ = ["again", "apart", "holding", "known_commands", "losses", "owing", "progress", "re", "restoring", "returning", "stopping"]  # fmt: skip
+__all__ = ["again", "apart", "holding", "known_codes", "known_commands", "losses", "owing", "progress", "prose", "re", "restoring", "returning", "stopping"]  # fmt: skip

@@ -11,10 +11,11 @@ from loopguard_core.patterns import QUOTE, compiled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
     Span = tuple[int, int]
 
-__all__ = ["flagged", "is_of_command", "piped"]
+__all__ = ["flagged", "is_of_command", "piped", "stored"]
 
 #: Characters before a flag in which its command is looked for.
 _REACH = 600
@@ -62,6 +63,19 @@ _COMMANDS = {
     ":U": "curl curlie",
     ":-creds :-src-creds :-dest-creds": "skopeo buildah podman",
 }
+#: What a manual has in place of a secret.
+_SAID = {
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "pwd",
+    "pw",
+    "secret",
+    "token",
+    "user:password",
+    "user:pass",
+}
 _BY_FLAG = {
     flag: {command: word for command, _, word in (c.partition("/") for c in commands.split())}
     for flags, commands in _COMMANDS.items()
@@ -73,12 +87,20 @@ _LOGIN = r"[^\s:/]{0,200}[:,](?!//)(?P<value>[^\s$][^\s]*)"
 _PIPED = rf"""(?x)(?:echo|printf)\s+(?:-\w+\s+){{0,3}}(?:{QUOTE}%s(?:\\+n)*{QUOTE}\s+)?{QUOTE}?(?:[\w.-]{{1,64}}:)?
     (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?)(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
 
+# What is kept as a secret: as pairs, behind the name of one, or as a text of the shell's.
+_PLAIN = rf"(?:{QUOTE}(?![$@<{{*%])(?P<quoted>[^'\"\\]{{3,}})|(?![$@<{{*%-])(?P<plain>[^\s'\"\\|;&<>]{{3,}}))"
+_PAIR = rf"(?:[ ]{QUOTE}?|[ ]--from-literal[= ]{QUOTE}?)[A-Za-z_][\w.-]{{0,80}}={_PLAIN}"
+_SET = rf"s?[ ]set[ ]{QUOTE}?[A-Za-z_][\w.:-]{{0,80}}{QUOTE}?[ ]{_PLAIN}"
+_GIVEN = rf"<<<[ ]*{_PLAIN}"
+
 
 def flagged(text: str, match: re.Match[str]) -> Span | None:
     """The secret in the word of a flag: the flag goes from a dash to the group ``flag``, and the word is the last group."""
     flags = text[match.start() + 1 : match.start("flag")]
     name = flags if flags.startswith("-") else flags[-1]
     start, end = match.span(match.lastindex or 0)
+    if text[start:end].lower() in _SAID:
+        return None
     if name in _BY_FLAG and is_of_command(text, match.start(), name):
         return start, end
     if f":{name}" in _BY_FLAG and is_of_command(text, match.start(), f":{name}"):
@@ -106,3 +128,16 @@ def piped(text: str, at: int) -> list[Span]:
     start = max(text.rfind("echo", near, at), text.rfind("printf", near, at))
     found = compiled(_PIPED).match(text, start, at) if start >= 0 else None
     return [] if found is None else [found.span("value")]
+
+
+def stored(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What commands that keep secrets are given behind ``secret set``, ``secrets create``, ``kv put`` and the like."""
+    for name in names:
+        at = name.start()
+        yield from piped(text, at)
+        end = compiled(rf'{_END}|(?<!\\)"').search(text, at, at + _REACH)
+        last = end.start() if end is not None else at + _REACH
+        found = [*compiled(_PAIR).finditer(text, at, last), compiled(_GIVEN).search(text, at, last)]
+        for match in (*found, compiled(_SET).match(text, name.end(), last)):
+            if match is not None:
+                yield match.span(match.lastgroup or 0)

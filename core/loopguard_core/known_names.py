@@ -25,30 +25,45 @@ _OBJECT = 20_000
 _KEYED = "api access private secret encryption signing auth master account shared license subscription hmac functions"
 _KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[ _-]key)" for word in _KEYED.split())
 # Groups with a name have values of a kind of their own (``_KINDS``).
+# What has to follow what might be a code.
+_CODE = r"s?\\*[\"']?\]?(?:\s?(?:[:=,]|is\b|ist\b|\d)|[.!]?(?:[\s\\\"']|$))"
 NAMES = {
     "w": Shape(
-        r"w(?:ord(?<=password)|d(?:(?<=[ch][ht]passwd)(?P<login>)|(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==))",
-        *("word", "wd", "jwt="),
+        r"w(?:ord(?<=password)|d(?:(?<=[ch][ht]passwd)(?P<login>)|(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==|\\*[\"']\s?:)"
+        r"|ort(?<=passwort|kennwort))",
+        *("word", "wd", "jwt", "wort"),
     ),
     "k": Shape(
         rf"k(?:en(?<=token)(?!s|i[sz]e)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
         r"|(?==)(?:(?<![a-z0-9_.$-]key)|(?<=\\[nrt]key))(?P<bare>))"
         r"|ie(?<=cookie)(?:(?P<jar>(?=s\\*\"\s*:\s*\[\s*\{))|(?P<header>))|ty(?<=[\"']kty)(?P<jwk>(?=\\*[\"']))"
-        r"|(?:s(?<=hooks)|b2(?<=hookb2))(?P<hook>))",
-        *("token", "key", "cookie", "kty", "hook"),
+        r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
+        *("token", "key", "cookie", "kty", "hook", "kv "),
     ),
     "z": Shape("zation(?<=authorization)(?P<header>)", "authorization"),
-    # for browsers, ``credentials`` is also a way to fetch
+    # for browsers, ``credentials`` is also a way to fetch. What begins with a letter of its own is tried fast.
     "c": Shape(
-        r"cre(?:t(?<=secret)(?!s)|dentials?+(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b))",
-        "cre",
+        r"c(?:re(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?!s))"
+        r"|dentials?+(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b))"
+        rf"|ode(?P<code>(?={_CODE}))|v[cv]2?(?P<card>(?={_CODE}))|ontrase[^\s\"]{{1,6}}a(?=\s?[:=])"
+        r"| (?:(?<=basic )(?P<basic>)|(?<=mnemonic )(?P<words>))|:(?<=mnemonic:)(?P<words_>)|\"(?<=mnemonic\")(?P<words_1>)|\\(?<=mnemonic\\)(?P<words_2>))",
+        *("cre", "code", "cvc", "cvv", "mnemonic", "basic ", "contrase"),
     ),
     "p": Shape(
-        r"pass(?:phrase|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))",
-        *("passphrase", "pass=", "pass:", 'pass"', "pass\\", "pass'"),
+        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))"
+        rf"|i(?:n(?<=pin)(?P<code>(?=(?:[ _-]?(?:code|number))?{_CODE}))|(?<=dapi)(?P<dapi>(?=[0-9a-f]{{32}})))"
+        r"|w(?P<short>(?=\\*[\"']?\s?[:=]))|sk(?P<short_>(?=\\*[\"']?\s?[:=]))|hrase(?<=seed.phrase|very.phrase)(?P<words>)"
+        r"|:(?<=otp:)(?P<code_>)|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)|'(?<=otp')(?P<code_4>)| (?<=otp )(?P<code_5>))",
+        *("pass", "pin", "otp", "pw", "psk", "phrase", "dapi"),
     ),
 }
-BEARER = Shape(r"bearer\s+([a-z0-9._~+/=-]{16,})", "bearer")
+# Private keys, also as a list of lines, and what follows the word ``bearer``: both begin alike.
+BEARER = Shape(
+    r"be(?:arer\s+([a-z0-9._~+/=-]{16,})|gin(?<=-----begin) [a-z0-9 ]*private key(?: block)?-----"
+    r"(?:\\*\"\s*,\s*\\*\"((?:[a-z0-9+/=:, ]|-(?!----)|\\*\"\s*,\s*\\*\"(?!-----)|\\+[nr])++)(?=[\\\",\s]+-----end)"
+    r'|((?:[^"\\]|\\.)*?)(?=-----end [a-z0-9 ]*private key|"|$)))',
+    *("bearer", "-----begin"),
+)
 
 _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
           |field|hint|id\b|manager|reset|required))
@@ -97,6 +112,8 @@ _HTPASSWD = rf"""(?x)(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+-[A-Za-z]{{0,5}}b[A-Za-z]{
     \s+[^\s|;&<>"'\\]{{1,200}}\s+(?:[^\s|;&<>"'\\]{{1,200}}\s+)?{QUOTE}?(?P<value>[^\s|;&<>"'\\$][^\s|;&<>"'\\]*)"""
 _HERE = rf"""(?x)[ ]*<<<[ ]*{QUOTE}?[\w.-]{{1,64}}:(?P<value>[^\s'"\\$][^'"\\]*)
     |[^\\"'<]{{0,40}}<<-?[ ]*{QUOTE}?(?P<end>\w{{1,40}}){QUOTE}?(?:\\+[rn])+"""
+_LOGIN = "(?=[A-Za-z+/]*[0-9=])[A-Za-z0-9+/]{10,}={0,2}"
+_DAPI = "[0-9a-f]{32}(?:-[0-9])?(?![0-9A-Za-z])"
 _LINE = r"""[\w.-]{1,64}:(?P<value>[^\\"']+)"""
 
 
@@ -125,7 +142,7 @@ def _plain(
         if name.lastgroup is None:
             yield name
         else:
-            kinds.setdefault(name.lastgroup, []).append(name)
+            kinds.setdefault(name.lastgroup.partition("_")[0], []).append(name)
 
 
 def _found(
@@ -190,9 +207,15 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
         secret = compiled(_NO_SECRET).match(found.group("values")) is None
         return found.span("values") if secret else None
     found_apart = _apart(text, name)
-    if found_apart is None and name.group() == "wd":
-        return _piped(text, name.start())
-    return found_apart
+    if found_apart is not None:
+        return found_apart
+    if name.group() == "wd" and (span := _piped(text, name.start())) is not None:
+        return span
+    if text.startswith((" ", "\\t", "('"), name.end()):
+        from loopguard_core.prose import said  # few texts go on like that
+
+        return said(text, name.start(), name.end())
+    return None
 
 
 def _piped(text: str, at: int) -> Span | None:
@@ -265,6 +288,53 @@ def _logins(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
             end = last
 
 
+def _short(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What stands behind ``pw`` and ``psk``, which are also names of other things: in quotes, or mixed."""
+    for name in names:
+        at = name.start()
+        if text[at - 1].isalpha() and text[at - 2 : at] not in ("\\n", "\\r", "\\t"):
+            continue
+        found = compiled(_VALUE).match(text, name.end())
+        if found is None or found["rest"]:
+            continue
+        start, end = found.span(found.lastgroup or 0)
+        if found["quoted"] or compiled(MIXED).match(text, start, end) or text.startswith("PW=", at):
+            yield start, end
+
+
+def _basic(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """Logins in base64, as a header has them."""
+    for name in names:
+        found = compiled(_LOGIN).match(text, name.end())
+        if found is not None and text[name.start() - 4] == "B":
+            yield found.span()
+
+
+def _databricks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    for name in names:
+        found = compiled(_DAPI).match(text, name.end())
+        if found is not None:
+            yield found.span()
+
+
+def _codes(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    from loopguard_core.known_codes import codes  # few texts have a name of one
+
+    return codes(text, names)
+
+
+def _words(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    from loopguard_core.known_codes import phrases
+
+    return phrases(text, names)
+
+
+def _stores(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    from loopguard_core.known_commands import stored  # few texts set a secret
+
+    return stored(text, names)
+
+
 def _jwks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """The private members of keys in JSON."""
     end = 0
@@ -310,4 +380,11 @@ _KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "jwk": _jwks,
     "jar": _jars,
     "hook": _hooks,
+    "code": _codes,
+    "card": _codes,
+    "words": _words,
+    "store": _stores,
+    "short": _short,
+    "basic": _basic,
+    "dapi": _databricks,
 }

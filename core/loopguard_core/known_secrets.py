@@ -88,7 +88,7 @@ def _next(name: str) -> str:
 
 #: The word of a flag, to be looked at without going on behind it: as it is, in quotes, or in a list of words.
 _WORD = rf"""(?P<flag>)(?:(?P<q1>\\*["'])\s?,\s?(?P=q1)(?=(?P<in_list>(?![$<{{*%-])(?:(?!(?P=q1))(?:[^"\\]|\\.)){{1,2000}}+)(?!(?P=q1)\s?:))
-    |[ =]?(?P<q2>{QUOTE})(?=(?P<in_quotes>(?![$<{{*%,\s])(?:(?!(?P=q2))(?:[^"\\]|\\.)){{1,2000}}+))
+    |[ =]?(?P<q2>{QUOTE})(?=(?P<in_quotes>(?![$<{{*%,\s\\])(?:(?!(?P=q2))(?:[^"\\]|\\.)){{1,2000}}+))
     |(?:[ =]|(?<=-[Pu]))(?=(?P<bare>[^\s'"\\|;&<>(${{*%-][^\s'"\\|;&<>]{{0,2000}})))"""
 
 
@@ -103,19 +103,19 @@ _DASH = rf"""(?x)-(?:
         |(?<={START}pat-)(?=[a-z]{{2}}[0-9]-{_UUID})([0-9a-z-]{{40}}))
       |(?<={START}API-)([A-Z0-9]{{26,32}})(?![A-Za-z0-9]))
   # the command lines of curl, sshpass, openssl and keytool: what follows may be a flag as well
-  |(?=-(?:proxy-user[ =]['"\\]*[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})|pass(?<=--pass)(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
-  | p(?:(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]{{1,2000}})|ass(?:in|out)?[ =]pass:([^\s'"\\]{{1,2000}})
-    |(?<=[ "']-p){QUOTE}?(?P<glued>[^\s'"\\]{{1,2000}}))
-  | u(?:s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
+  |-(?=proxy-user[ =]['"\\]*[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})|pass(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
+  | p(?=(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]{{1,2000}})|ass(?:in|out)?[ =]pass:([^\s'"\\]{{1,2000}})
+    |(?<=[ "']-p){QUOTE}?(?P<glued>[^\s'"\\`][^\s'"\\]{{0,1999}}))
+  | u(?=s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
     |[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)(?P<login>[^\s'"\\-][^\s'"\\]{{1,2000}}))
-  | [LSUbdhks](?:(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
+  | [LSUbdhks](?=(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
     |(?<=Private-L)ines:[ ]\d+(?:\\+[nr][ ]*)+((?:[A-Za-z0-9+/=]|\\+[nr][ ]*)+)
     # of others, where the flag alone says nothing
     |(?<=b)[ ]?(?:{QUOTE}(?P<jar>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}})|(?P<cookie>[\w.%-]{{1,100}}=[^\s'"\\]{{1,2000}})
       |(?P<crumb_>\\*["'])\s?,\s?(?P=crumb_)(?P<crumb>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}}))
     |(?<=[ "']-h)p{QUOTE}?(?P<rar>[^\s'"\\]{{1,2000}})
     |(?<=S)(?=[ "'\\])(?P<sudo>)
-    |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}})))
+    |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}}))
   | [A-Za-z-](?:(?<=[ "'(`]-.)|(?<=\\[nt]-.))(?:(?<!-)[A-Za-z]{{0,3}}(?<=[AEKNPUXabkptuw])
     |(?<=--)(?:user|auth|body|value|cert|(?:src-|dest-)?creds|oauth2-bearer)){_WORD})"""
 
@@ -202,14 +202,6 @@ TOKENS = {
         r"|Ti(?<=LS0tLS1CRUdJTi)(?!BDRVJUSUZJQ0FU|BQVUJMSUMg)((?:[A-Za-z0-9+/=]|\\+[nr]){40,}))",
         *("eyJ", "CRUdJTi"),
     ),
-    # private keys, also as a list of lines, and what a login looks like in a header
-    "B": Shape(
-        r"B(?:EGIN(?<=-----BEGIN) [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:\\*\"\s*,\s*\\*\"((?:[A-Za-z0-9+/=:, ]|-(?!----)|\\*\"\s*,\s*\\*\"(?!-----)|\\+[nr])++)(?=[\\\",\s]+-----END)"
-        r'|((?:[^"\\]|\\.)*?)(?=-----END [A-Z0-9 ]*PRIVATE KEY|"|$))'
-        r"|asic (?=[A-Za-z+/]*[0-9=])([A-Za-z0-9+/]{10,}={0,2}))",
-        *("-----BEGIN", "Basic "),
-    ),
     "@": Shape(
         r'://(?:[^\s/:@"\\]*:([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
         "://",
@@ -228,8 +220,6 @@ TOKENS = {
     "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
     # Docker's login
     "h": Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
-    # Databricks; it shares no rare letter with others
-    "dapi": Shape(r"dapi([0-9a-f]{32}(?:-[0-9])?)(?![0-9A-Za-z])", "dapi"),
 }
 
 _TOKENS = tuple(TOKENS.items())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from loopguard_core.events import dump, load
 from loopguard_core.identity import Digester
 from loopguard_core.known_names import BEARER, NAMES, named, stands_alone, values
-from loopguard_core.known_secrets import Shape, all_from, tokens
+from loopguard_core.known_secrets import Shape, all_from, each, tokens
 from loopguard_core.patterns import compiled, escape
 from loopguard_core.plain_json import writer
 
@@ -113,21 +113,15 @@ class Redactor:
             or "=" in text
             or "$" in text
             or "@" in text
-            or "dapi" in text
         ):
             spans, names = tokens(text)
             if names:
                 spans += values(text, names)
-        if (
-            ("p" in low and ("h" in low or "=" in low or "pass" in low))
-            or ("w" in low and ("d" in low or "=" in low))
-            or "k" in low
-            or ("c" in low and "cre" in low)
-            or "z" in low
-        ):
+        if "p" in low or "w" in low or "k" in low or "c" in low or "z" in low:
             spans += named(text, low, NAMES.items())
         if "b" in low and (first := BEARER.search(low)):
-            spans += [m.span(1) for m in all_from(first)]
+            for m in all_from(first):
+                spans += each(text, *m.span(m.lastindex or 0))
         if self._fields:
             spans += named(text, low, self._fields)
         if spans or self._known:
