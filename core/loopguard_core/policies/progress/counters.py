@@ -13,14 +13,27 @@ if TYPE_CHECKING:
 
 
 def repeated(own: Limits, agent: Agent, asked: Asked) -> Count:
-    """How often a call gave its latest answer, and when it is stopped if things go on as they do."""
+    """How often a call gave its latest answer, and at which call it is stopped if things go on as they do.
+
+    News that other calls bring begin the steps afresh, but not the answers: then the tiers lie further off.
+    """
     times = limits.POLL if asked.poll else 1
-    repeats, warn = asked.repeats + asked.open, own.warn_at * times
-    at = own.stopped_at(asked.repeats // times, agent.stale // times) * times
-    tier = Tier.WARN if repeats >= warn and agent.stale >= warn - 1 else Tier.ALLOW
-    if own.worn(repeats // times, agent.stale // times):
-        tier = Tier.BLOCK
-    thresholds = {Tier.WARN: min(warn, at - 1), Tier.BLOCK: at, Tier.HALT: at + own.refusals}
+    repeats, steps = asked.repeats + asked.open, agent.stale + asked.open
+    warn, halts = own.warn_at * times, agent.refusals >= own.refusals
+    left = max(0, own.refusals - agent.refusals)
+    warns = min(warn, repeats)
+    if own.worn(repeats // times, steps // times):
+        tier = Tier.HALT if halts else Tier.BLOCK
+        stops = min(own.block_at * times, repeats - asked.refused + 1)
+        ends = min(stops + own.refusals, repeats + 1) if halts else repeats + 1 + left
+    else:
+        tier = Tier.ALLOW
+        stops = own.stopped_at(repeats, steps, times)
+        ends = stops + left
+        warns = limits.reached(repeats, steps, warn, warn - 1)
+        if warns <= repeats:
+            tier, warns = Tier.WARN, warn
+    thresholds = {Tier.WARN: min(warns, stops - 1), Tier.BLOCK: stops, Tier.HALT: ends}
     return Count(
         asked.signature,
         asked.tool,
@@ -33,7 +46,7 @@ def repeated(own: Limits, agent: Agent, asked: Asked) -> Count:
 
 def varied(agent: Agent, tool: str) -> Count:
     """How many calls of *tool* with varying arguments came back empty-handed in a row."""
-    each = agent.dry / agent.dry_count if agent.dry_count else limits.SAME
+    dry, count = (agent.dry, agent.dry_count) if agent.dry else (limits.SAME, 1)
     tier = Tier.ALLOW
     if agent.dry >= DRY_WARN:
         tier = Tier.BLOCK if agent.dry >= DRY_BLOCK else Tier.WARN
@@ -42,6 +55,9 @@ def varied(agent: Agent, tool: str) -> Count:
         tool,
         agent.dry_count,
         detector="variation",
-        thresholds={Tier.WARN: round(DRY_WARN / each), Tier.BLOCK: round(DRY_BLOCK / each) + 1},
+        thresholds={
+            Tier.WARN: -(-DRY_WARN * count // dry),
+            Tier.BLOCK: -(-DRY_BLOCK * count // dry) + 1,
+        },
         tier=tier,
     )

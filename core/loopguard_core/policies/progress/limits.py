@@ -65,13 +65,15 @@ class Limits:
                 return True
         return False
 
-    def stopped_at(self, answers: int, steps: int) -> int:
-        """The number of the first call that is stopped, if things go on as they do."""
-        period = max(1, round((steps + 1) / (answers - 1))) if answers > 1 else 1
-        for count in range(2, min(self.block_at, 64)):
-            if self.worn(count, steps + (count - answers) * period):
-                return count + 1
-        return self.block_at
+    def stopped_at(self, answers: int, steps: int, times: int = 1) -> int:
+        """The number of the first call that is stopped, if things go on as they do.
+
+        *times*: how many times more the call may be asked than others. ``NEVER`` where none is stopped.
+        """
+        if self.block_at >= NEVER:
+            return NEVER
+        due = (reached(answers, steps, n * times, after * times) for n, after in self.cycles)
+        return min(due) + 1
 
     @classmethod
     def take(cls, options: Options, default: tuple[int, int, int]) -> Limits:
@@ -93,3 +95,9 @@ class Limits:
         if not (warn or block):
             raise options.error("every tier is off, so this policy can never fire")
         return cls(warn, block, halt)
+
+
+def reached(answers: int, steps: int, least: int, after: int) -> int:
+    """How many equal answers there are once there are *least*, and *after* steps without news, if things go on as they do."""
+    period = max(1, round((steps + 1) / (answers - 1))) if answers > 1 else 1
+    return max(least, answers, answers - (steps - after) // period)
