@@ -59,14 +59,16 @@ class Stops:
             text = refusal.refused(ruling, ruling.ref, late=False, halted=self._halted())
             self._refuse(decision, text)
             return None
-        wait = ask and (self._waiting.attended() or self._patient(ruling))
+        attended = ask and self._waiting.attended()
+        wait = attended or (ask and self._patient(ruling))
         if not wait and not ruling.ends_turn:
             known = self._journal.guard.unanswered(ruling.verdict.signature, start.ts)
             if known:
                 decision.request = known
                 self._refuse(decision, refusal.refused(ruling, known, late=True, away=self._away()))
                 return None
-        ticket = self._waiting.open(start, ruling, self._seen(decision), limit, wait=wait)
+        seen = self._seen(decision)
+        ticket = self._waiting.open(start, ruling, seen, limit, wait=wait, attended=attended)
         decision.request = ticket.request
         waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
         ticket.told = waits

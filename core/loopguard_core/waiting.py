@@ -60,6 +60,7 @@ class Ticket:
         "attended",
         "blind_since",
         "call",
+        "left_since",
         "looked_at",
         "request",
         "ruling",
@@ -79,7 +80,7 @@ class Ticket:
         self.told = False
         self.seen: Event | None = None
         self.blind_since = 0.0
-        self.looked_at = 0.0
+        self.looked_at = self.left_since = 0.0
 
 
 class Waiting:
@@ -113,11 +114,17 @@ class Waiting:
         return 0.0 if self.unanswered(ruling) == "run" else self._config.late_approval_seconds
 
     def open(
-        self, start: Event, ruling: Ruling, seen: str, limit: float | None, *, wait: bool
+        self,
+        start: Event,
+        ruling: Ruling,
+        seen: str,
+        limit: float | None,
+        *,
+        wait: bool,
+        attended: bool,
     ) -> Ticket:
         """Open a request about the call of *start*. *limit*: the host's own, in seconds."""
         config, journal = self._config, self._journal
-        attended = wait and self.attended()
         patience: float | None = 0.0
         unanswered = self.unanswered(ruling)
         if wait:
@@ -324,9 +331,14 @@ class Waiting:
         return Answer(resolution, said.get("by", ""), said.get("note", ""))
 
     def _left(self) -> bool:
-        """True where no console is attached any more, as far as the store can be asked."""
-        journal = self._journal
-        return not (self.attended() or journal.failure or journal.away is not None)
+        """True where the store says that no console is attached any more."""
+        journal, store = self._journal, self._journal.store
+        if store is None or journal.failure or journal.away is not None:
+            return False
+        try:
+            return not store.attached(time.time())
+        except StoreError:
+            return False
 
     def _over(self, ticket: Ticket) -> bool:
         now = time.monotonic()
@@ -343,7 +355,13 @@ class Waiting:
             ticket.blind_since = 0.0
         if ticket.attended and now - ticket.looked_at >= _LOOK:
             ticket.looked_at = now
-            if self._left():
+            if not self._left():
+                ticket.left_since = 0.0
+            elif (
+                not ticket.left_since
+            ):  # its next beat may be due: a machine that slept wakes up one by one
+                ticket.left_since = now
+            elif now - ticket.left_since >= 2 * _LOOK:
                 ticket.attended = False
                 alone = now + self._config.unattended_wait_seconds
                 if ticket.until is not None:
