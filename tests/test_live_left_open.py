@@ -123,3 +123,14 @@ def test_a_guard_that_others_made_begin_anew_in_the_middle_ends_what_it_forgot(
     live.after(decision, "text")  # theirs comes first, so the turn is folded anew
     live.end()
     assert ends(store)["left"] == "pending"
+
+
+def test_what_another_process_of_the_session_left_open_ends_with_it(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    live = session(store)
+    call(live)
+    other = LiveSession(Config(GRADED), "s", store=store_in(tmp_path), attach=True, say=print)
+    other.before("read", {"n": 1}, call="left")
+    live.end()
+    assert ends(store)["left"] == "pending"
+    assert store.read("s")[-1].type == "session_end"

@@ -349,19 +349,19 @@ class LiveSession:
                 self._journal.close()
 
     def _leave(self) -> None:
-        """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends."""
+        """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends (in turn)."""
+        journal = self._journal
         try:
-            with self._lock:
-                journal = self._journal
-                journal.over = True
-                store = None if journal.failure else journal.store
-                for call in asked_about(self.guard, store, self.session):
-                    self._stopped().abandon(call)
-                for call in self.guard.open_calls():
+            journal.over = True
+            journal.catch_up()  # a forked child's calls, or another process's
+            store = None if journal.failure else journal.store
+            for call in asked_about(self.guard, store, self.session):
+                self._stopped().abandon(call)
+            for call in self.guard.open_calls():
+                self._stopped().leave_open(call)
+            if journal.rebuilt and store is not None:
+                for call in left_open(store, self.session):
                     self._stopped().leave_open(call)
-                if journal.rebuilt and store is not None:
-                    for call in left_open(store, self.session):
-                        self._stopped().leave_open(call)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")
 
