@@ -8,6 +8,7 @@ import pytest
 
 from loopguard_core.config import Config
 from loopguard_core.live import LiveSession
+from loopguard_core.store.contract import StoreError
 from loopguard_core.verdict import Tier
 from sessions import GRADED, approve_pending, call, loop, meanwhile, session, store_in
 
@@ -48,3 +49,23 @@ def test_a_call_that_a_human_let_run_before_the_agent_died_is_asked_about_again(
         assert live.before("search", {"q": 1}, call="c3").run
     again = LiveSession(Config(GRADED), "s", store=store_in(tmp_path), resumed=True)
     assert not again.before("search", {"q": 1}, call="c3").run
+
+
+def test_a_call_under_a_used_id_is_judged_and_counted_where_the_store_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, said = store_in(tmp_path), list[str]()
+    live = session(store, said=said)
+    live.after(live.before("read", {"n": 1}, call="c1"), "text")
+    tried = []
+    for _ in range(3):
+        with monkeypatch.context() as failing:
+
+            def locked(*_: object, **__: object) -> None:
+                raise StoreError("the event store is locked")
+
+            failing.setattr(store, "read", locked)
+            tried.append(live.before("search", {"q": 1}, call="c1"))
+        live.after(tried[-1], "r")
+    assert [decision.run for decision in tried] == [True, True, False]
+    assert not [line for line in said if "internal" in line]

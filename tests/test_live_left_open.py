@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from faulty import Faulty
 from hooks import Host
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
@@ -134,3 +135,20 @@ def test_what_another_process_of_the_session_left_open_ends_with_it(tmp_path: Pa
     live.end()
     assert ends(store)["left"] == "pending"
     assert store.read("s")[-1].type == "session_end"
+
+
+def test_a_call_whose_end_the_store_did_not_take_ends_with_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
+    real = store_in(tmp_path)
+    store = Faulty(real)
+    live = session(store)
+    begun = live.before("read", {"n": 1}, call="begun")
+    store.broken = True
+    live.after(begun, "text")
+    store.broken = False
+    call(live)
+    live.end()
+    assert ends(real)["begun"] == "pending"
+    assert real.unended("s") == []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from loopguard_core.calls import stored_verdict
 from loopguard_core.identity import EXACT, Payload
-from loopguard_core.store.contract import Taken
+from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Ruling, Tier
 
 TYPE_CHECKING = False
@@ -26,8 +26,23 @@ _FURTHEST = 20_000
 def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
     """The ruling on a call whose id started at *seq*: it is judged once, unless a human stopped it since.
 
-    Another call under the same id goes by a name of its own, which stands on *start* then. Raises ``StoreError``.
+    Another call under the same id goes by a name of its own, which stands on *start* then. Where the store fails, nobody
+    can tell which it is: it is judged by what the guard knows.
     """
+    try:
+        return _ruled(journal, start, seq)
+    except StoreError as error:
+        journal.fail(error)
+    known = journal.guard.review(start.text("call"))
+    if known is not None:
+        return known
+    try:
+        return journal.start(start)
+    except Taken:  # it is back already
+        return journal.guard.rule(start)
+
+
+def _ruled(journal: Journal, start: Judged, seq: int) -> Ruling:
     journal.catch_up()
     guard, store, call = journal.guard, journal.store, start.text("call")
     if store is not None and _is_another(store, start, seq, guard.digester):
@@ -37,7 +52,7 @@ def rule_again(journal: Journal, start: Judged, seq: int) -> Ruling:
         try:
             return journal.start(start)
         except Taken as taken:
-            return rule_again(journal, start, taken.seq)
+            return _ruled(journal, start, taken.seq)
     if guard.controls.halt is None:
         first = guard.ruling(call)
         if first is None and store is not None:

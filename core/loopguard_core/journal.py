@@ -45,7 +45,7 @@ class Journal:
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be opened before,
     and the spool; ``gone`` hears that something waits there. ``opening``: what a session start says of this process.
     ``word``: the latest human instruction that was folded. ``over``: the session ends. ``rebuilt``: the guard may not
-    know every call that is open. ``owed``: what the log gets late (see ``owing``).
+    know every call that is open in the log. ``owed``: what the log gets late (see ``owing``).
     """
 
     def __init__(
@@ -497,4 +497,4 @@ class Journal:
     def _lost(self) -> None:
         if self.failure:
             self.dropped += 1
-            self._lossy = True
+            self._lossy = self.rebuilt = True
