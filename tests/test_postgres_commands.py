@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -186,10 +187,14 @@ def test_prune_says_what_goes_and_lets_it_go(filled: str) -> None:
 
 
 def test_the_configured_retention_is_carried_out(filled: str) -> None:
-    retention = Retention(filled, Config({"retention": {"megabytes": 0}}))
-    retention.start()
-    retention.join()
-    assert retention.leave().startswith("retention: 1 session forgotten, 8 events")
+    with contextlib.closing(open_store(filled)) as store:
+        store.append(Event("session_start", "old", ts=time.time() - 2 * 86_400))
+        store.append(Event("session_end", "old", ts=time.time() - 2 * 86_400))
+        retention = Retention(filled, Config({"retention": {"megabytes": 0}}))
+        retention.start()
+        retention.join()
+        assert retention.leave().startswith("retention: 1 session forgotten, 2 events")
+        assert [s.session for s in store.sessions()] == ["s"], "it was active just now"
 
 
 def test_doctor_looks_at_the_server(filled: str) -> None:

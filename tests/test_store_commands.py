@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from agent_process import Agent
 from commands import command
 from importing import DATA
-from loopguard_core.events import decode
+from loopguard_core.events import Event, decode
 from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 
@@ -91,18 +93,25 @@ def test_a_transcript_becomes_our_events_a_report_or_a_test(store: Path, tmp_pat
 
 def test_prune_says_what_would_go_and_keeps_what_is_in_use(store: Path) -> None:
     assert command(store, "prune").code == 2
+    recent = command(store, "prune", "--days", "0", "--megabytes", "0", "--yes")
+    assert (recent.code, recent.out.splitlines()[0]) == (0, "Nothing has to go.")
+    assert "2 more would, but run, wait or were active within a day" in recent.out
+    with contextlib.closing(open_store(str(store))) as opened:
+        for name in ("old", "older"):
+            opened.append(Event("session_start", name, ts=time.time() - 2 * 86_400))
+            opened.append(Event("session_end", name, ts=time.time() - 2 * 86_400))
     wanted = command(store, "prune", "--days", "0", "--dry-run")
     assert "2 sessions would go" in wanted.out
-    assert len(command(store, "sessions", "--json", "--all").objects) == 2
+    assert len(command(store, "sessions", "--json", "--all").objects) == 4
     asked = command(store, "prune", "--days", "0")
     assert (asked.code, "--yes" in asked.err) == (2, True)
     with Agent(store, "three") as agent:
         agent.search(1)
         gone = command(store, "prune", "--days", "0", "--yes")
         assert "2 sessions forgotten" in gone.out
-        assert "1 more would, but are in use" in gone.out
-    (left,) = command(store, "sessions", "--json", "--all").objects
-    assert left["session"] == "three"
+        assert "3 more would, but run, wait or were active within a day" in gone.out
+    left = command(store, "sessions", "--json", "--all").objects
+    assert {session["session"] for session in left} == {"one", "two", "three"}
 
 
 READING = [("sessions",), ("show", "one"), ("pending",), ("status",), ("grants",), ("export",)]

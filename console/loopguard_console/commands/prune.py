@@ -84,7 +84,7 @@ def _report(going: Plan, now: float, as_json: bool, *, gone: bool) -> None:
         table(heads, [_cells(each, now) for each in going.going], right=(2, 3))
         say(f"{_count(going)} would go: {going.events} events, {size(going.size)}B.")
     if going.in_use:
-        say(f"{len(going.in_use)} more would, but are in use.")
+        say(f"{len(going.in_use)} more would, but run, wait or were active within a day.")
 
 
 def _count(going: Plan) -> str:

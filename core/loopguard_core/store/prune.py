@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Session, Store
 
 DAY = 86_400.0
-#: A session without an event for this long is in use by nobody, whatever became of its process.
-QUIET = DAY
+#: Whoever worked in a session within this time may look back at it or go on with it, also where it has ended.
+RECENT = DAY
+#: How many of the newest requests may be open for a late approval: as many as the inbox looks at.
+_LATEST = 200
 
 
 class Going:
@@ -56,17 +58,18 @@ def plan(
     """What goes so that nothing is older than *days* and the store is within *megabytes*.
 
     A session's age is that of its last event; one without a time is as old as the store allows. Sessions
-    with a waiting request, with a living process on *host*, or active within a day stay; what has no time is a
-    transcript, in which nothing runs.
+    active within a day (ended or not), with a request that waits or may still be approved, or with a living
+    process on *host* stay; what has no time is a transcript, in which nothing runs.
     """
     made = Plan()
+    late = _open_late(store, now)
     sessions = sorted(store.sessions(), key=lambda s: s.last_ts or 0.0)
     rest = []
     for session in sessions:
         age = now - (session.last_ts or 0.0)
         if days is None or age <= days * DAY:
             rest.append(session)
-        elif in_use(session, now, host):
+        elif _in_use(session, now, host, late):
             made.in_use.append(session)
         else:
             reason = f"older than {days:g} days" if session.last_ts else "has no time"
@@ -76,7 +79,7 @@ def plan(
         for session in rest:
             if excess <= 0:
                 break
-            if in_use(session, now, host):
+            if _in_use(session, now, host, late):
                 made.in_use.append(session)
                 continue
             size = store.size(session.session)
@@ -101,10 +104,19 @@ def carry_out(store: Store, plan: Plan) -> Generator[Going]:
         store.tidy()
 
 
-def in_use(session: Session, now: float, host: str) -> bool:
-    """True where somebody may still write to *session* or wait in it."""
-    if session.waiting:
+def _in_use(session: Session, now: float, host: str, late: frozenset[str]) -> bool:
+    """True where somebody may still write to *session*, wait or decide in it, or has just left it."""
+    if session.waiting or session.session in late:
         return True
-    if session.last_ts is None or now - session.last_ts > QUIET:
-        return session.host == host and alive(session.pid, session.pid_started)
-    return not session.ended
+    if session.last_ts is not None and now - session.last_ts <= RECENT:
+        return True
+    return session.host == host and alive(session.pid, session.pid_started)
+
+
+def _open_late(store: Store, now: float) -> frozenset[str]:
+    """Sessions with a request that nobody answered in time, and that may still be approved."""
+    return frozenset(
+        asked.session
+        for asked in store.requests(limit=_LATEST)
+        if asked.resolution == "expired" and now < (asked.late_until or 0.0)
+    )
