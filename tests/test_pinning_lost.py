@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,3 +153,21 @@ def test_a_reload_that_cannot_be_kept_is_none(host: Host, monkeypatch: pytest.Mo
     assert pin is not None and pin.config.mode == "enforce"
     assert reloading.reload(store, "s1") == ["s1"]
     store.close()
+
+
+@pytest.mark.parametrize("lose", LOST)
+@pytest.mark.parametrize("text", [LOOSE, BROKEN])
+def test_a_subagent_that_begins_then_follows_its_parent_all_the_same(
+    host: Host, lose: Callable[[Host], None], text: str
+) -> None:
+    host.before("ls")
+    lose(host)
+    write(host, text)
+    sub: dict[str, Any] = {"agent_id": "sub", "agent_type": "Explore"}
+    tried = []
+    for _ in range(3):
+        tried.append(bool(host.before("cat nope", **sub).denied))
+        host.after("cat nope", **sub)
+    assert tried == [False, False, True]
+    (start,) = (e for e in log(host, "s1/sub") if e.type == "session_start")
+    assert start.text("mode") == "enforce"

@@ -149,7 +149,7 @@ class Hook:
         store = self._opened(doors)
         try:
             if store is not None and not known and not fresh:
-                pin = pinning.logged(pin, store)
+                pin = pinning.logged(pin, store, heard.parent)
             self.answer = (self._act(heard, pin, doors, store, known=known),)
         except CutShort:
             store = None  # there is no time to tidy it, and ``settle`` needs it
@@ -181,7 +181,7 @@ class Hook:
         pin = pinning.bare(heard.session, self._folder(heard), self.environ, self.store)
         try:
             store = None if fresh else self._opened(Doors(pin.config, self.store))
-            there = None if store is None else pinning.in_log(pin, store)
+            there = None if store is None else pinning.in_log(pin, store, heard.parent)
         except StoreError:
             there = None
         if there is None:

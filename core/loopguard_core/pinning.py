@@ -164,23 +164,23 @@ def warning(session: str) -> str:
     )
 
 
-def logged(pin: Pin, store: Store) -> Pin:
+def logged(pin: Pin, store: Store, parent: str = "") -> Pin:
     """*pin*, or where the log says that its session, which hooks serve, runs under other settings, those.
 
-    Raises ``StoreError``.
+    One that is not in the log follows its *parent*. Raises ``StoreError``.
     """
-    there = in_log(pin, store)
+    there = in_log(pin, store, parent)
     return pin if there is None or there.config.digest == pin.config.digest else there
 
 
-def in_log(pin: Pin, store: Store) -> Pin | None:
+def in_log(pin: Pin, store: Store, parent: str = "") -> Pin | None:
     """*pin* with the settings that the log has of its session, which hooks serve; own functions are none of them.
 
-    None where it does not say. Raises ``StoreError``.
+    One that is not in the log follows its *parent*. None where the log does not say. Raises ``StoreError``.
     """
     session = pin.session
-    known = store.session(session)
-    start = None if known is None or known.ended else last_start(store, session)
+    known = store.session(session) or (store.session(parent) if parent else None)
+    start = None if known is None or known.ended else last_start(store, known.session)
     if start is None or start.text("served") != SERVED or not start.text("config"):
         return None
     policy = start.text("policy")
