@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from hooks import LAUNCHER, Host
-from loopguard_core import apart, kept_patterns, known_names, known_secrets, patterns, redact
+from loopguard_core import (
+    apart,
+    kept_patterns,
+    known_kinds,
+    known_names,
+    known_secrets,
+    patterns,
+    redact,
+)
 from loopguard_core.kept_patterns import KeptPatterns
 from processes import environment
 
@@ -21,7 +29,7 @@ SLOW = {"re", "json", "enum", "dataclasses", "typing", "tomllib", "datetime", "_
 LOOKED_FOR = (*known_secrets.TOKENS.values(), *known_names.NAMES.values(), known_names.BEARER)
 SHAPES = sorted(
     {shape.pattern for shape in LOOKED_FOR}
-    | {known_names._VALUE, known_names._LIST, known_names._HEADER, known_names._PRIVATE}
+    | {known_names._VALUE, known_names._LIST, known_names._HEADER, known_kinds._PRIVATE}
     | {apart._MEMBERS, apart._WRAPPED, apart._HEADER, apart._PAIR, apart._MARKUP, patterns.MIXED}
 )
 

@@ -14,6 +14,7 @@ from loopguard_core import (
     holding,
     known_codes,
     known_commands,
+    known_kinds,
     losses,
     owing,
     prose,
@@ -23,4 +24,4 @@ from loopguard_core import (
 )
 from loopguard_core.policies import progress
 
-__all__ = ["again", "apart", "holding", "known_codes", "known_commands", "losses", "owing", "progress", "prose", "re", "restoring", "returning", "stopping"]  # fmt: skip
+__all__ = ["again", "apart", "holding", "known_codes", "known_commands", "known_kinds", "losses", "owing", "progress", "prose", "re", "restoring", "returning", "stopping"]  # fmt: skip

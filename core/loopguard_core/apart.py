@@ -6,16 +6,21 @@ from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
     Span = tuple[int, int]
 
 _SPELLED = ("\\b", "\\f", "\\n", "\\r", "\\t")
 
-#: ``"name": "api_key", "value": "…"``
-_MEMBERS = rf"""(?x)[\w\ -]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
-    (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?P=q)[^"\\]{{0,60}}(?P=q)\s*,\s*){{0,4}}
-    (?P=q)[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>{TEXT}++)(?P=q)"""
+#: ``"name": "api_key", "value": "…"``, and what a browser is told to type: ``"element": "Password field", "text": "…"``
+_MEMBERS = rf"""(?x)[\w\ \]-]{{0,40}}(?P<q>(?P<b>\\*)")\s*,\s*
+    (?:(?P=q)[A-Za-z_]{{1,20}}(?P=q)\s*:\s*(?:(?P=q)[^"\\]{{0,60}}(?P=q)|true|false|null|[0-9]{{1,9}})\s*,\s*){{0,4}}
+    (?P=q)(?:[Vv]alue|ParameterValue|(?P<typed>text))(?P=q)\s*:\s*(?P=q)(?P<value>{TEXT}++)(?P=q)"""
+_FIELD = r"\\*\"(?:element|selector|field|locator|target)\\*\"\s*:\s*\\*\"[^\"\\]{0,60}$"
+#: the same members the other way round
+_BEFORE = r"""(?x)(?P<q>\\*")[Vv]alue(?P=q)\s*:\s*(?P=q)(?P<value>[^"\\]{1,400})(?P=q)\s*,\s*
+    (?P=q)(?:[Nn]ame|[Kk]ey)(?P=q)\s*:\s*(?P=q)[\w.-]{0,40}$"""
 #: ``"api_key": {"value": "…"``
 _WRAPPED = rf"""(?x)[\w-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\{{\s*
     (?P=q)(?:value|raw|plain|plaintext|secret)(?P=q)\s*:\s*(?P=q)(?P<value>{TEXT}++)(?P=q)"""
@@ -25,8 +30,17 @@ _HEADER = rf"""(?P<q>(?P<b>\\*)")\s*,\s*(?P=q)(?P<value>(?=[^"\\]*[ =]){TEXT}++)
 _PAIR = rf"""(?P<q>\\*")\s*,\s*(?P=q)(?P<value>{MIXED})(?P=q)\s*\]"""
 _FIRST = r"\[\s*\\*\"[\w .-]{0,40}$"
 #: in XML, as an element or two attributes, and in YAML, as two members
-_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|{QUOTE}\s{{1,4}}value\s?=\s?{QUOTE}
+_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|</(?:key|name|Name)>(?:\s|\\+[nrt])*<(?:string|value|Value)>
+      |{QUOTE}(?:\s{{1,4}}[\w:.-]{{1,20}}={QUOTE}[^"'<>\\]{{0,60}}{QUOTE}){{0,3}}\s{{1,4}}value\s?=\s?{QUOTE}
       |{QUOTE}?(?:\\+[nr])+\s{{1,40}}value:\s{{1,4}}{QUOTE}?)(?P<value>[^\s<>"'\\]{{3,}}[^<>"'\\]*?)(?=["'<\\]|$)"""
+#: and as the text of an element that has attributes
+_ELEMENT = rf"""(?x)[\w.-]{{0,40}}{QUOTE}?(?:\s{{1,4}}[\w:.-]{{1,20}}={QUOTE}[^"'<>\\]{{0,120}}{QUOTE}){{0,3}}\s?>
+    (?:(?:\s|\\+[nrt])*<value>)?(?P<value>[^\s<>"'\\]{{3,400}})</"""
+_OPENED = r"<(?:\w{1,20}:)?(?:(?P<sure>property|entry|param|parameter|prop|setting|env|secret)\s[^<>]{0,60}|(?:string|data|item|var|variable)\s[^<>]{0,60}|(?P<itself>[\w.-]{0,40}))$"
+#: ``getByLabel("Password").fill("…")``, ``set_password("service", "user", "…")``
+_TYPED = rf"""(?x)[\w\ -]{{0,20}}\]?{QUOTE}(?:\s?,\s?\{{[^{{}}"]{{0,60}}\}})?\s?\)\.(?:fill|type|send_keys|sendKeys|setValue|press_?[sS]equentially)
+    \(\s?(?P<q>{QUOTE})(?P<value>[^"'\\<{{$%][^"'\\]{{2,200}})(?P=q)"""
+_SET = rf"""\(\s*(?:{QUOTE}[^"'\\]{{0,100}}{QUOTE}\s*,\s*){{0,2}}(?P<q>{QUOTE})(?P<value>[^"'\\<{{$%][^"'\\]{{2,200}})(?P=q)\s*\)"""
 
 
 def value(text: str, start: int, end: int, header: bool = False) -> Span | None:
@@ -34,11 +48,46 @@ def value(text: str, start: int, end: int, header: bool = False) -> Span | None:
 
     *header*: it is the name of one of HTTP's.
     """
-    for pattern in (_MEMBERS, _HEADER if header else _MARKUP, _WRAPPED):
+    for pattern in (_MEMBERS, _HEADER if header else _MARKUP, _WRAPPED, _TYPED):
         found = compiled(pattern).match(text, end)
         if found is not None:
-            return found.span("value")
+            if pattern is not _MEMBERS or found["typed"] is None or _is_typed(text, start, found):
+                return found.span("value")
+            return None
+    return _of_element(text, start, end) or _of_call(text, start, end) or _of_list(text, start, end)
+
+
+def _is_typed(text: str, start: int, found: re.Match[str]) -> bool:
+    """True where the text that was *found* is for a field of a page, not about one."""
+    return " " not in found["value"] and bool(
+        compiled(_FIELD).search(text, max(0, start - 100), start)
+    )
+
+
+def _of_element(text: str, start: int, end: int) -> Span | None:
+    if ">" not in text[end : end + 200]:
+        return None
+    opened = compiled(_OPENED).search(text, max(0, start - 100), start)
+    found = None if opened is None else compiled(_ELEMENT).match(text, end)
+    if found is None or opened is None:
+        return None
+    sure = opened["sure"] or opened["itself"] is not None or is_unmistakable(found["value"])
+    return found.span("value") if sure else None
+
+
+def _of_call(text: str, start: int, end: int) -> Span | None:
+    if text[end : end + 1] != "(" or "set" not in text[max(0, start - 10) : start].lower():
+        return None
+    found = compiled(_SET).match(text, end)
+    return None if found is None else found.span("value")
+
+
+def _of_list(text: str, start: int, end: int) -> Span | None:
     before = max(0, start - 50)
+    if text.find("alue", max(0, start - 500), start) >= 0:
+        members = compiled(_BEFORE).search(text, max(0, start - 500), start)
+        if members is not None:
+            return members.span("value")
     if text.rfind("[", before, start) < 0:
         return None
     found = compiled(_PAIR).match(text, end)

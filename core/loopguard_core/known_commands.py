@@ -39,6 +39,8 @@ _COMMANDS = {
     "rar": "rar unrar",
     "smb": "smbclient smbget smbmap smbcacls smbcquotas smbspool smbtree rpcclient wmic winexe",
     "jar cookie crumb": "curl curlie",
+    "store": "gh glab gcloud fly flyctl wrangler doppler supabase docker podman nerdctl kubectl oc az vault bao dotnet chamber"
+    " infisical convox copilot railway netlify vercel op",
     # whose word is the secret
     "a": "redis-cli valkey-cli keydb-cli",
     "A X": _SNMP,
@@ -85,7 +87,7 @@ _LOGIN = r"[^\s:/]{0,200}[:,](?!//)(?P<value>[^\s$][^\s]*)"
 
 # What is piped to sudo, passwd, chpasswd or a flag such as --password-stdin; of a login its password.
 _PIPED = rf"""(?x)(?:echo|printf)\s+(?:-\w+\s+){{0,3}}(?:{QUOTE}%s(?:\\+n)*{QUOTE}\s+)?{QUOTE}?(?:[\w.-]{{1,64}}:)?
-    (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?)(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
+    (?P<value>[^\s'"\\|$;&:-][^'"\\|;&]{{0,120}}?(?:\\+n[^'"\\|;&]{{1,120}}?){{0,3}})(?:\\+n)*{QUOTE}?\s*\|\s*(?:[\w/.=-]+\s+){{0,6}}[\w/.-]*$"""
 
 # What is kept as a secret: as pairs, behind the name of one, or as a text of the shell's.
 _PLAIN = rf"(?:{QUOTE}(?![$@<{{*%])(?P<quoted>[^'\"\\]{{3,}})|(?![$@<{{*%-])(?P<plain>[^\s'\"\\|;&<>]{{3,}}))"
@@ -124,6 +126,9 @@ def is_of_command(text: str, at: int, flag: str) -> bool:
 
 def piped(text: str, at: int) -> list[Span]:
     """The password that a shell's ``echo`` gives the command in which the place *at* is."""
+    given = compiled(rf"[^|;&\"']{{0,120}}?{_GIVEN}").match(text, at)
+    if given is not None:
+        return [given.span(given.lastgroup or 0)]
     near = max(0, at - _REACH)
     start = max(text.rfind("echo", near, at), text.rfind("printf", near, at))
     found = compiled(_PIPED).match(text, start, at) if start >= 0 else None
@@ -134,10 +139,14 @@ def stored(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """What commands that keep secrets are given behind ``secret set``, ``secrets create``, ``kv put`` and the like."""
     for name in names:
         at = name.start()
+        if not is_of_command(text, at, "store"):
+            continue
         yield from piped(text, at)
         end = compiled(rf'{_END}|(?<!\\)"').search(text, at, at + _REACH)
         last = end.start() if end is not None else at + _REACH
-        found = [*compiled(_PAIR).finditer(text, at, last), compiled(_GIVEN).search(text, at, last)]
-        for match in (*found, compiled(_SET).match(text, name.end(), last)):
+        for match in (
+            *compiled(_PAIR).finditer(text, at, last),
+            compiled(_SET).match(text, name.end(), last),
+        ):
             if match is not None:
                 yield match.span(match.lastgroup or 0)

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BEARER", "NAMES", "named", "stands_alone", "values"]
 
-#: The largest key or list of cookies that is looked through, in characters.
-_OBJECT = 20_000
-
-_KEYED = "api access private secret encryption signing auth master account shared license subscription hmac functions"
+_KEYED = "api access private secret encryption signing auth master account shared license subscription hmac functions pragma"
 _KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[ _-]key)" for word in _KEYED.split())
-# Groups with a name have values of a kind of their own (``_KINDS``).
+# Groups with a name have values of a kind of their own (``_KINDS``, ``known_kinds``).
 # What has to follow what might be a code.
 _CODE = r"s?\\*[\"']?\]?(?:\s?(?:[:=,]|is\b|ist\b|\d)|[.!]?(?:[\s\\\"']|$))"
 NAMES = {
@@ -34,7 +31,7 @@ NAMES = {
         *("word", "wd", "jwt", "wort"),
     ),
     "k": Shape(
-        rf"k(?:en(?<=token)(?!s|i[sz]e)|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
+        rf"k(?:en(?<=token)(?:(?<=[\"_]token)(?P<object>(?=s\\*\"\s?:\s?\{{))|(?!s|i[sz]e))|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
         r"|(?==)(?:(?<![a-z0-9_.$-]key)|(?<=\\[nrt]key))(?P<bare>))"
         r"|ie(?<=cookie)(?:(?P<jar>(?=s\\*\"\s*:\s*\[\s*\{))|(?P<header>))|ty(?<=[\"']kty)(?P<jwk>(?=\\*[\"']))"
         r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
@@ -43,14 +40,19 @@ NAMES = {
     "z": Shape("zation(?<=authorization)(?P<header>)", "authorization"),
     # for browsers, ``credentials`` is also a way to fetch. What begins with a letter of its own is tried fast.
     "c": Shape(
-        r"c(?:re(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?!s))"
-        r"|dentials?+(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b))"
-        rf"|ode(?P<code>(?={_CODE}))|v[cv]2?(?P<card>(?={_CODE}))|ontrase[^\s\"]{{1,6}}a(?=\s?[:=])"
+        r"c(?:re(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?<=[\"_]secret)(?P<object>(?=s\\*\"\s?:\s?\{))|(?!s))"
+        r"|dentials?+(?:(?P<object_>(?=\\*\"\s?:\s?\{))|(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b)))"
+        rf"|ure(?<=secure)string(?P<power>(?=\s))|ode(?P<code>(?={_CODE}))|v[cv]2?(?P<card>(?={_CODE}))|ontrase[^\s\"]{{1,6}}a(?=\s?[:=])"
         r"| (?:(?<=basic )(?P<basic>)|(?<=mnemonic )(?P<words>))|:(?<=mnemonic:)(?P<words_>)|\"(?<=mnemonic\")(?P<words_1>)|\\(?<=mnemonic\\)(?P<words_2>))",
-        *("cre", "code", "cvc", "cvv", "mnemonic", "basic ", "contrase"),
+        *("cre", "code", "cvc", "cvv", "mnemonic", "basic ", "contrase", "securestring"),
+    ),
+    "h": Shape(
+        r"auth(?:(?<=\"auth)(?P<docker>(?=\\*\"\s?:\s?\\*\"[a-z0-9+/=]{8}))|(?P<pair>(?=\s?=?\s?\(\s*\\*[\"']))"
+        r"|(?<=masterauth)(?P<word>(?=\s))|(?<=[?&]auth)(?P<short>(?==)))",
+        "auth",
     ),
     "p": Shape(
-        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?:(?<![a-z]pass)|(?<=\\[nrt]pass))(?==|\\*[\"']?\s?:\s?\\*[\"']))"
+        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?<=requirepass)(?P<word>(?=\s))|(?:(?<![a-z]pass)|(?<=\\[nrt]pass)|(?<=sshpass))(?==|\\*[\"']?\s?:\s?\\*[\"']))"
         rf"|i(?:n(?<=pin)(?P<code>(?=(?:[ _-]?(?:code|number))?{_CODE}))|(?<=dapi)(?P<dapi>(?=[0-9a-f]{{32}})))"
         r"|w(?P<short>(?=\\*[\"']?\s?[:=]))|sk(?P<short_>(?=\\*[\"']?\s?[:=]))|hrase(?<=seed.phrase|very.phrase)(?P<words>)"
         r"|:(?<=otp:)(?P<code_>)|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)|'(?<=otp')(?P<code_4>)| (?<=otp )(?P<code_5>))",
@@ -59,7 +61,7 @@ NAMES = {
 }
 # Private keys, also as a list of lines, and what follows the word ``bearer``: both begin alike.
 BEARER = Shape(
-    r"be(?:arer\s+([a-z0-9._~+/=-]{16,})|gin(?<=-----begin) [a-z0-9 ]*private key(?: block)?-----"
+    r"be(?:arer(?:\s+([a-z0-9._~+/=-]{16,})|\\*\"\s?:\s?\\*\"([a-z0-9._~+/=-]{8,}))|gin(?<=-----begin) [a-z0-9 ]*private key(?: block)?-----"
     r"(?:\\*\"\s*,\s*\\*\"((?:[a-z0-9+/=:, ]|-(?!----)|\\*\"\s*,\s*\\*\"(?!-----)|\\+[nr])++)(?=[\\\",\s]+-----end)"
     r'|((?:[^"\\]|\\.)*?)(?=-----end [a-z0-9 ]*private key|"|$)))',
     *("bearer", "-----begin"),
@@ -69,25 +71,32 @@ _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|
           |field|hint|id\b|manager|reset|required))
     (?P<rest>[A-Za-z0-9_-]{{0,40}})
     (?:(?P<key>")|{QUOTE}(?:\](?=\s?=\s?['\\]))?)?
-    \s*(?::\s*[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\]))?(?:=>|:=|==?|:)\s*
+    \s*(?::\s*(?:&(?:'static[ ])?)?[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\])|(?:string|String|\[\]byte)\s(?==\s\\))?(?:=>|:=|==?|:|(?:%22)?%3[AaDd](?:%22)?)\s*
     (?:[|>][+-]?(?:\\+[nr])+\s+)?
-    (?: [bu$]?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
+    (?: (?:[bu$](?=\\*["'])|(?:[a-z]{{1,12}}\.)?(?:SecretStr|Secret|Password)\()?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
         (?P<quoted>{TEXT}++)(?P=q)
-      | (?P<bare>(?![${{<*%/\[])[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
+      | (?P<bare>(?![${{<*/\[]|%(?![0-9A-F]{{2}}))[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
 _FLAG = rf"""(?x)(?![_-]?(?:file|stdin|path|policy|url|env\b|command|helper|manager|store\b|reset|less))[\w-]{{0,40}}(?:\s{{1,8}}{QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
     (?P<word>[^\s"'\\$<{{*%-][^\s"'\\]*)"""
 # a list of values, as headers have
 _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
     (?P=q)(?P<values>{TEXT}++(?:(?P=q)\s*,\s*(?P=q){TEXT}*+)*)(?P=q)\s*\]"""
-_SETTING = ("--", " -", "'-", '"-', "login", "set", "env", "ENV ", "ARG ", "config")
+# an object of them, each of which looks like a secret
+_MEMBERS = r"""s?(?P<q>\\*")\s?:\s?(?=\{(?P<inner>[^{}]{0,20000}))"""
+_MEMBER = rf"""QUOTE\s?:\s?QUOTE(?P<value>(?![#./])(?=(?:[^0-9"\\]*[0-9]){{2}}){MIXED})(?=QUOTE)"""
+_SETTING = ("--", " -", "'-", '"-', "login", "set", "env", "ENV ", "ARG ", "config", "auth")
 _BEFORE_WORD = (
-    r"--[\w-]{0,30}$|[\s\"']-[A-Za-z]{0,20}$|login\s+\S{1,60}?(?:\s|\\[nrt])+\w{0,12}$"
+    r"--[\w-]{0,30}$|[\s\"']-[A-Za-z]{0,20}$|login\s+\S{1,60}?(?:\s|\\[nrt])+(?:account\s[^\s=]{1,60}\s+)?\w{0,12}$"
     r"|(?:setenv|setx|ENV|ARG|set -\w{1,3}) [A-Z0-9_]{0,40}$"
     r"|config(?:ure)? (?:(?:set|--\w{1,10}) [\w./:-]{0,60}|\w{1,40}\.[\w./:-]{0,60})$"
-    r"|(?:getenv|environ\.get|setdefault|\.set|setProperty)\(\\*[\"'][\w.-]{0,40}$"
+    r"|(?:add-|ngrok )authto$"
 )
-_HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|{QUOTE}?)\s*
+_HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|(?:[bfur]?{QUOTE})?)\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
+# Calls whose second word belongs to their first, which ends with a name.
+_CALL = r"(?:getenv|environ\.get|[sS]et[dD]efault|\.set|[sS]etProperty|putenv|[sS]etenv|Variable|define|\.fill|\.type|[sS]et_?[vV]alue|[hH]eader|[sS]et_?[sS]ecret)\(\\*[\"'](?P<name>[^\"'()]{0,60}[\"']?[\w.-]{0,40})$"
+_GIVEN = r"""(?x)[\w-]{0,40}(?:\\*["']?\])?(?P<q>\\*["'])\s?,\s{0,8}[bfu]?(?P=q)
+    (?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s+)?(?![${<%*-]|(?:Bearer|Basic|Token)\s|(?P=q))(?P<value>(?:(?!(?P=q))(?:[^"\\]|\\.)){3,2000}+)(?P=q)"""
 # What is said about a header, in words: that one is required, or what it is for.
 _SAID = r"""(?x)(?:[Rr]equired|[Nn]one|[Oo]ptional|[Dd]isabled|[Ee]nabled|[Nn]ull|[Tt]rue|[Ff]alse|[Mm]issing|[Ii]nvalid|[Uu]nauthorized)[.,;:!)]*$
     |(?:\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s+){1,400}\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s*$"""
@@ -96,25 +105,6 @@ _NO_SECRET = (
     r"(?i)(?:none|null|nil|true|false|str|string|int|integer|bool|boolean|bytes|number|object|array|any"
     r"|optional|undefined|required|secretstr|self|os|await|new|yield|not|lambda|pass|unexpected|[0-9.]{1,6}|[A-Za-z_]+(?:\.[A-Za-z_]+)+)\.?$"
 )
-# A value after nothing but KEY=: random, and so neither words with dashes between nor a path.
-_RANDOM = rf"""(?x)={QUOTE}?(?P<value>(?=[A-Za-z0-9+/]{{0,400}}[0-9])(?=[0-9+/]{{0,400}}[A-Za-z])
-    (?=[A-Za-z0-9+/_-]*?(?=[A-Za-z]*[0-9][A-Za-z]*[0-9])[A-Za-z0-9]{{12}})[A-Za-z0-9+_-][A-Za-z0-9+/_-]{{15,}}={{0,2}})(?=['"\\\s;&]|$)"""
-# The private members of a key in JSON (RFC 7517, 7518), and the values of a browser's cookies.
-_PRIVATE = r"""(?P<q>\\*["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s*:\s*(?P=q)(?P<value>[A-Za-z0-9_=+/-]{8,})(?P=q)"""
-_COOKIE = rf"""(?P<q>(?P<b>\\*)")value(?P=q)\s*:\s*(?P=q)(?P<value>{TEXT}++)(?P=q)"""
-# The addresses at which anybody may post who knows them: Slack, Discord, Teams, Zapier.
-_HOOK = r"""(?x)hook(?:s\.slack\.com/(?:services|workflows|triggers)/(?P<slack>[A-Za-z0-9/]{16,})
-    |s/(?<=discord.com/api/webhooks/|cordapp.com/api/webhooks/)[0-9]{15,20}/(?P<discord>[A-Za-z0-9_-]{40,})
-    |b2/(?P<teams>[A-Za-z0-9@-]+/IncomingWebhook/[A-Za-z0-9/-]+)
-    |s\.zapier\.com/hooks/catch/(?P<zapier>[0-9]+/[A-Za-z0-9]+))"""
-# What htpasswd is given, and what chpasswd reads from a text of the shell's.
-_HTPASSWD = rf"""(?x)(?:\s+-[A-Za-z]{{1,6}}){{0,3}}\s+-[A-Za-z]{{0,5}}b[A-Za-z]{{0,5}}(?:\s+-[A-Za-z]{{1,6}}){{0,3}}
-    \s+[^\s|;&<>"'\\]{{1,200}}\s+(?:[^\s|;&<>"'\\]{{1,200}}\s+)?{QUOTE}?(?P<value>[^\s|;&<>"'\\$][^\s|;&<>"'\\]*)"""
-_HERE = rf"""(?x)[ ]*<<<[ ]*{QUOTE}?[\w.-]{{1,64}}:(?P<value>[^\s'"\\$][^'"\\]*)
-    |[^\\"'<]{{0,40}}<<-?[ ]*{QUOTE}?(?P<end>\w{{1,40}}){QUOTE}?(?:\\+[rn])+"""
-_LOGIN = "(?=[A-Za-z+/]*[0-9=])[A-Za-z0-9+/]{10,}={0,2}"
-_DAPI = "[0-9a-f]{32}(?:-[0-9])?(?![0-9A-Za-z])"
-_LINE = r"""[\w.-]{1,64}:(?P<value>[^\\"']+)"""
 
 
 def named(text: str, low: str, names: Iterable[tuple[str, Shape]]) -> list[Span]:
@@ -125,8 +115,16 @@ def named(text: str, low: str, names: Iterable[tuple[str, Shape]]) -> list[Span]
             kinds: dict[str, list[re.Match[str]]] = {}
             spans += _found(text, _plain(all_from(first), kinds), _value)
             for kind, found in kinds.items():
-                spans += _KINDS[kind](text, found)
+                spans += _of_kind(kind)(text, found)
     return spans
+
+
+def _of_kind(kind: str) -> Callable[[str, list[re.Match[str]]], Iterator[Span]]:
+    if kind in _KINDS:
+        return _KINDS[kind]
+    from loopguard_core.known_kinds import KINDS  # few texts have one
+
+    return KINDS[kind]
 
 
 def values(text: str, names: Iterable[re.Match[str]]) -> list[Span]:
@@ -140,6 +138,11 @@ def _plain(
     """*names* of fields; those that have values of another kind go to *kinds*."""
     for name in names:
         if name.lastgroup is None:
+            if (
+                name.group() == "cret"
+                and "kind" in name.string[max(0, name.start() - 30) : name.start()]
+            ):
+                kinds.setdefault("kube", []).append(name)
             yield name
         else:
             kinds.setdefault(name.lastgroup.partition("_")[0], []).append(name)
@@ -172,7 +175,7 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
         return found.span("word") if found is not None else None
-    return _apart(text, name, header=True)
+    return _given(text, name) or _apart(text, name, header=True)
 
 
 def _value(text: str, name: re.Match[str]) -> Span | None:
@@ -206,16 +209,29 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     if found is not None:
         secret = compiled(_NO_SECRET).match(found.group("values")) is None
         return found.span("values") if secret else None
-    found_apart = _apart(text, name)
+    found_apart = _given(text, name) or _apart(text, name)
     if found_apart is not None:
         return found_apart
     if name.group() == "wd" and (span := _piped(text, name.start())) is not None:
         return span
-    if text.startswith((" ", "\\t", "('"), name.end()):
+    if text.startswith((" ", "\\t", "("), name.end()):
         from loopguard_core.prose import said  # few texts go on like that
 
         return said(text, name.start(), name.end())
     return None
+
+
+def _given(text: str, name: re.Match[str]) -> Span | None:
+    """The word that a call gives beside a name: ``setenv("API_KEY", "…")``."""
+    if text.find(",", name.end(), name.end() + 50) < 0:
+        return None
+    before = text[max(0, name.start() - 90) : name.start()]
+    if "(" not in before or compiled(_CALL).search(before) is None:
+        return None
+    found = compiled(_GIVEN).match(text, name.end())
+    if found is None or compiled(_NO_SECRET).match(found["value"]):
+        return None
+    return found.span("value")
 
 
 def _piped(text: str, at: int) -> Span | None:
@@ -226,7 +242,7 @@ def _piped(text: str, at: int) -> Span | None:
 
 def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
     near = text[name.end() : name.end() + 100]
-    if not ('"' in near or ">" in near or "value" in near):
+    if not ('"' in near or ">" in near or "value" in near or ")." in near or near[:1] == "("):
         return None
     from loopguard_core.apart import value  # few texts name what they do not give
 
@@ -253,41 +269,6 @@ def _headers(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     return _found(text, names, _header)
 
 
-def _bare(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    """What a variable holds that is just called ``KEY``. In small letters that is a name for anything."""
-    for name in names:
-        if text.startswith("KEY", name.start()):
-            found = compiled(_RANDOM).match(text, name.end())
-            if found is not None:
-                yield found.span("value")
-
-
-def _logins(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    """Passwords that ``htpasswd`` and ``chpasswd`` are given."""
-    end = 0
-    for name in names:
-        at = name.end()
-        if at < end:
-            continue
-        if text.startswith("ht", name.start() - 6):
-            found = compiled(_HTPASSWD).match(text, at)
-        else:
-            if (span := _piped(text, at)) is not None:
-                yield span
-            found = compiled(_HERE).match(text, at)
-        if found is None:
-            continue
-        end = found.end()
-        if found.group("value"):
-            yield found.span("value")
-        elif found.group("end"):
-            last = text.find(found.group("end"), end, end + _OBJECT)
-            last = last if last >= 0 else end + _OBJECT
-            for line in compiled(_LINE).finditer(text, end, last):
-                yield line.span("value")
-            end = last
-
-
 def _short(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """What stands behind ``pw`` and ``psk``, which are also names of other things: in quotes, or mixed."""
     for name in names:
@@ -302,89 +283,23 @@ def _short(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
             yield start, end
 
 
-def _basic(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    """Logins in base64, as a header has them."""
+def _object(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """The values of an object that is called ``secrets``, or a secret of another form that goes by that name."""
     for name in names:
-        found = compiled(_LOGIN).match(text, name.end())
-        if found is not None and text[name.start() - 4] == "B":
-            yield found.span()
-
-
-def _databricks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    for name in names:
-        found = compiled(_DAPI).match(text, name.end())
-        if found is not None:
-            yield found.span()
-
-
-def _codes(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    from loopguard_core.known_codes import codes  # few texts have a name of one
-
-    return codes(text, names)
-
-
-def _words(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    from loopguard_core.known_codes import phrases
-
-    return phrases(text, names)
-
-
-def _stores(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    from loopguard_core.known_commands import stored  # few texts set a secret
-
-    return stored(text, names)
-
-
-def _jwks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    """The private members of keys in JSON."""
-    end = 0
-    for name in names:
-        at = name.start()
-        if at >= end:
-            start = text.rfind("{", max(end, at - _OBJECT), at)
-            end = _end(text, "}", at)
-            if start >= 0:
-                yield from _values(_PRIVATE, text, start, end)
-
-
-def _hooks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    for name in names:
-        found = compiled(_HOOK).match(text, name.start() - 3)
-        if found is not None:
-            yield found.span(found.lastgroup or 0)
-
-
-def _jars(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    """The values of a browser's cookies."""
-    end = 0
-    for name in names:
-        if name.start() >= end:
-            end = _end(text, "]", name.end())
-            yield from _values(_COOKIE, text, name.end(), end)
-
-
-def _end(text: str, sign: str, at: int) -> int:
-    found = text.find(sign, at, at + _OBJECT)
-    return found if found >= 0 else at + _OBJECT
-
-
-def _values(pattern: str, text: str, start: int, end: int) -> Iterator[Span]:
-    for found in compiled(pattern).finditer(text, start, end):
-        yield found.span("value")
+        found = compiled(_MEMBERS).match(text, name.end())
+        if found is None:
+            span = _value(text, name)
+            if span is not None:
+                yield span
+            continue
+        for member in compiled(_MEMBER.replace("QUOTE", found["q"].replace("\\", "\\\\"))).finditer(
+            text, found.start("inner"), found.end("inner")
+        ):
+            yield member.span("value")
 
 
 _KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "header": _headers,
-    "bare": _bare,
-    "login": _logins,
-    "jwk": _jwks,
-    "jar": _jars,
-    "hook": _hooks,
-    "code": _codes,
-    "card": _codes,
-    "words": _words,
-    "store": _stores,
+    "object": _object,
     "short": _short,
-    "basic": _basic,
-    "dapi": _databricks,
 }

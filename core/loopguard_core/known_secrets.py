@@ -114,7 +114,7 @@ _DASH = rf"""(?x)-(?:
     |(?<=b)[ ]?(?:{QUOTE}(?P<jar>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}})|(?P<cookie>[\w.%-]{{1,100}}=[^\s'"\\]{{1,2000}})
       |(?P<crumb_>\\*["'])\s?,\s?(?P=crumb_)(?P<crumb>[\w.%-]{{1,100}}=[^'"\\]{{1,2000}}))
     |(?<=[ "']-h)p{QUOTE}?(?P<rar>[^\s'"\\]{{1,2000}})
-    |(?<=S)(?=[ "'\\])(?P<sudo>)
+    |(?:(?<=S)|S(?<=-kS))(?=[ "'\\])(?P<sudo>)
     |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}}))
   | [A-Za-z-](?:(?<=[ "'(`]-.)|(?<=\\[nt]-.))(?:(?<!-)[A-Za-z]{{0,3}}(?<=[AEKNPUXabkptuw])
     |(?<=--)(?:user|auth|body|value|cert|(?:src-|dest-)?creds|oauth2-bearer)){_WORD})"""
@@ -164,7 +164,7 @@ _A = rf"""(?x)A(?:[KS]IA(?<={START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza(?<={START
     |(?<=cmVmdGtuOjA)([A-Za-z0-9]{{40,}})
     |UTH=(?<={START}AUTH=){QUOTE}?(?!\w{{2,9}}:/|[A-Z0-9-]+(?![a-z+/_.:=]))((?=[A-Za-z+/_.:-]*[0-9])(?=[0-9+/_.:-]*[A-Za-z])[A-Za-z0-9+/_.:-]{{12,}}={{0,2}})
     |A(?:(?<=[0-9]{{6}}:AA)[A-Za-z0-9_-]{{30,}}|(?<={_BARE}EAA)([A-Za-z0-9]{{80,}}+)(?![+/=])))"""
-_SIGNATURE = r"(?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
+_SIGNATURE = r"(?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%/+=_-]{16,})"
 
 #: By a letter that each has, and which most texts lack. What goes is the last group, or all of it.
 TOKENS = {
@@ -195,15 +195,16 @@ TOKENS = {
         *"AKIA ASIA AIza TT3 LTAI :AA ATBB AKCp ABSK AQVN A3- EZAK".split(),
         *("cmVmdGtuOjA", "AUTH=", "EAA"),
     ),
-    # JSON web tokens, and private keys in base64: certificates and public keys begin alike
+    # JSON web tokens, what SAML answers, and private keys in base64: certificates and public keys begin alike
     "J": Shape(
         rf"J(?:(?<={START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.\.?[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*){{0,3}})"
         rf"|(?<={_BARE}eyJ)rIjoi([A-Za-z0-9]{{60,}}={{0,3}})"
+        r"|lc3BvbnNl(?<=PHNhbWxwOlJlc3BvbnNl)((?:[A-Za-z0-9+/=]|%[0-9A-F]{2}|\\+[nr]){40,})"
         r"|Ti(?<=LS0tLS1CRUdJTi)(?!BDRVJUSUZJQ0FU|BQVUJMSUMg)((?:[A-Za-z0-9+/=]|\\+[nr]){40,}))",
-        *("eyJ", "CRUdJTi"),
+        *("eyJ", "CRUdJTi", "wOlJlc3"),
     ),
     "@": Shape(
-        r'://(?:[^\s/:@"\\]*:([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
+        r'://(?:([^\s/:@"\\]+)(?=:x-oauth-basic@):x-oauth-basic|[^\s/:@"\\]*:(?!\$\{?\w+\}?@|<\w+>@|\{\w*\}@|%s@)([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
         "://",
     ),
     # Azure, OpenShift
@@ -218,8 +219,6 @@ TOKENS = {
     ),
     "?": Shape(rf"\?{_SIGNATURE}", "sig=", "Signature="),
     "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
-    # Docker's login
-    "h": Shape(r'"auth\\*"\s?:\s?\\*"([A-Za-z0-9+/=]{8,})', '"auth'),
 }
 
 _TOKENS = tuple(TOKENS.items())

@@ -117,8 +117,7 @@ class Redactor:
             spans, names = tokens(text)
             if names:
                 spans += values(text, names)
-        if "p" in low or "w" in low or "k" in low or "c" in low or "z" in low:
-            spans += named(text, low, NAMES.items())
+        spans += named(text, low, NAMES.items())
         if "b" in low and (first := BEARER.search(low)):
             for m in all_from(first):
                 spans += each(text, *m.span(m.lastindex or 0))
