@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from loopguard_core.events import Event, encode
 from loopguard_core.verdict import Tier
@@ -46,14 +46,12 @@ def test_file(name: str, title: str, tier: Tier = Tier.BLOCK) -> str:
     return _TEST.format(name=name, title=plain, tier=tier.name)
 
 
-def fixture(events: Iterable[Event]) -> str:
-    """The recording beside it: what the agent and its host did, without verdicts and decisions."""
-    lines = []
+def fixture(events: Iterable[Event]) -> Iterator[str]:
+    """The lines of the recording beside it: what the agent and its host did, without verdicts and decisions."""
     for event in events:
         if event.type in ("call", "call_start", "call_end", "user_message", "turn_start"):
             data = {k: v for k, v in event.data.items() if k != "verdict"}
             result = data.get("result")
             if "ids" in data and isinstance(result, str) and len(result) > KEPT:
                 data |= {"result": result[:KEPT], "cut": True}
-            lines.append(encode(Event(event.type, event.session, ts=event.ts, data=data)))
-    return "\n".join(lines) + "\n"
+            yield encode(Event(event.type, event.session, ts=event.ts, data=data)) + "\n"

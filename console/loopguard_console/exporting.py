@@ -43,7 +43,7 @@ def export(recording: Recording, kind: str, folder: Path) -> list[Path]:
         folder, f"test_loop_{name}", ".py", ".jsonl"
     )  # the test finds its recording by its name
     test = _write(folder, free, ".py", [test_file(name, words, tier)])
-    return [test, _write(folder, test.stem, ".jsonl", [fixture(events_of(recording))])]
+    return [test, _write(folder, test.stem, ".jsonl", fixture(events_of(recording)))]
 
 
 def picture(svg: str, folder: Path, name: str = "") -> Path:

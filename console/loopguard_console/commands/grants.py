@@ -44,12 +44,11 @@ def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
     """Grants of a session that can still let a call run, the oldest first."""
     if store is None:
         return []
-    events = store.read(session.session, payloads=False)
-    if not any(event.type == "grant" for event in events):
+    standing = store.standing(session.session, session.seq)
+    if not any(event.type == "grant" for event in standing):
         return []
-    opening = next((e for e in events if e.type == "session_start"), None)
-    guard = guard_of(opening)
-    for event in events:
+    guard = guard_of(next((e for e in standing if e.type == "session_start"), None))
+    for event in store.read_all(session.session, payloads=False):
         fold(guard, event)
     return [
         g for g in guard.controls.grants if g.left != 0 and (g.expires is None or now < g.expires)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from loopguard_console.chains import call_json, recordings_of
+from loopguard_console.chains import call_json, recordings_of, stored_recording
 from loopguard_console.errors import Refused
 from loopguard_console.offering import choose as choose_found
 from loopguard_console.output import emit, json_option, remark
@@ -16,6 +16,7 @@ from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_console.targets import is_session, target_events, unjudged
 from loopguard_core.events import Event
 from loopguard_core.foreign import once
+from loopguard_core.replay import Recording
 
 
 @click.command(name="open")
@@ -50,12 +51,15 @@ def open_recording(
     target = target or choose_found()
     anew = bool(name or given or config)
     settings = choose(name, given, config) if anew else None
-    if is_session(options, target) and not (anew or as_json):
+    if is_session(options, target) and not anew:
         with reading(options) as store:
             try:
                 session = find_session(store, target).session
             except Refused as error:
                 raise Refused(f"{target}: no such file, and {error}") from None
+            if as_json and store is not None:
+                _emit(stored_recording(store, session), session)
+                return
         from loopguard_console.opening import run_stored
 
         run_stored(session, place_of(options))
@@ -65,9 +69,13 @@ def open_recording(
         events = map(unjudged, events)
     if as_json:
         for recording in recordings_of(events, settings, once(remark)):
-            for index in range(len(recording)):
-                emit({"session": recording.session, **call_json(recording, index)})
+            _emit(recording, recording.session)
         return
     from loopguard_console.opening import run_replay
 
     run_replay(events, title="standard input" if target == "-" else target, config=settings)
+
+
+def _emit(recording: Recording, session: str) -> None:
+    for index in range(len(recording)):
+        emit({"session": session, **call_json(recording, index)})
