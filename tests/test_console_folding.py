@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from array import array
 
 from hypothesis import given
@@ -11,7 +12,10 @@ from loopguard_console.folding import LIVE_TAIL, Folding
 
 
 def fold(text: str, *, unfolded: bool = False) -> Folding:
-    """A folding over letters as calls, ``|`` as marks, and ``~`` as marks that close nothing."""
+    """A folding over letters as calls, ``|`` as marks, and ``~`` as marks that close nothing.
+
+    A small letter is the call of the large one, about which a person decided.
+    """
     keys = array("I")
     folding = Folding(keys, fold=not unfolded)
     marks = 0
@@ -20,8 +24,8 @@ def fold(text: str, *, unfolded: bool = False) -> Folding:
             folding.mark(marks, closes=letter == "|")
             marks += 1
         else:
-            keys.append(ord(letter))
-            folding.call()
+            keys.append(ord(letter.upper()))
+            folding.call(alone=letter.islower(), closes=False)
     return folding
 
 
@@ -71,14 +75,45 @@ def test_opening_and_closing() -> None:
     assert not folding.toggle(folding.line(len(folding) - 1).segment)
 
 
-@given(st.text("AB|~C", max_size=60), st.lists(st.integers(0, 60), max_size=4), st.booleans())
+def test_what_a_person_decided_stands_alone() -> None:
+    assert shown(fold("AAaAAaB")) == ["0-1/1", "2", "3-4/1", "5", "6"]
+    assert shown(fold("AAAa")) == ["0", "1", "2", "3"]
+    assert shown(fold("ABABABaBABABC")) == ["0-5/2", "6", *"789", "10", "11", "12"]
+    folding = fold("AAAAAABAAAC")
+    assert folding.toggle(folding.line(2).segment)
+    folding.part(3)
+    assert shown(folding)[:5] == ["0-2/1", "3", "4-5/1", "6", "7-9/1"]
+    assert shown(folding)[5:] == ["7 in", "8 in", "9 in", "10"]
+
+
+@given(st.text("ABab|~", max_size=40), st.randoms(use_true_random=False))
+def test_a_decision_that_comes_later_parts_as_one_that_was_known(
+    text: str, chance: random.Random
+) -> None:
+    folding, calls = fold(text.upper()), [letter for letter in text if letter not in "|~"]
+    late = [row for row, letter in enumerate(calls) if letter.islower()]
+    chance.shuffle(late)
+    for row in late:
+        folding.part(row)
+    assert shown(folding) == shown(fold(text))
+
+
+@given(
+    st.text("ABa|~C", max_size=60),
+    st.lists(st.integers(0, 60), max_size=4),
+    st.lists(st.integers(0, 60), max_size=3),
+    st.booleans(),
+)
 def test_every_call_stands_on_one_line_and_is_found_there(
-    text: str, toggles: list[int], unfolded: bool
+    text: str, toggles: list[int], late: list[int], unfolded: bool
 ) -> None:
     folding = fold(text, unfolded=unfolded)
     for number in toggles:
         if number < len(folding):
             folding.toggle(folding.line(number).segment)
+    for row in late:
+        if row < len(text.replace("|", "").replace("~", "")):
+            folding.part(row)
     seen: list[int] = []
     marks = []
     heads = 0

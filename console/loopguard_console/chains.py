@@ -30,6 +30,8 @@ _HUMAN = {
     "note": "note: ",
     "session_end": "session ended ",
 }
+#: cells for how a call stands, where that takes no more
+_STANDS = 10
 #: cells for a call, and what stands beside it in a line, a run's tiers included
 _WIDEST, _NARROWEST, _BESIDE = 58, 24, 55
 #: where a call stands in its line, and below it what did not fit
@@ -59,11 +61,13 @@ def chain_lines(
 ) -> Iterator[str]:
     """The chain from call *first* on, one line a call or run; equal calls in a row fold.
 
-    A line fits into *room* cells, where that is given: the call is cut, and who decided stands below.
+    A call that waits for a person, or about which one decided, stands alone. A line fits into *room*
+    cells, where that is given: the call is cut, and who decided stands below.
     """
     marks = iter([m for m in recording.marks if m.event.type in _HUMAN and m.row >= first])
     mark = next(marks, None)
     waits = {asked.row: asked.request for asked in recording.pending_at(recording.seq)}
+    apart = recording.decided.keys() | waits.keys()
     index = first
     while index < len(recording) or mark is not None:
         if mark is not None and mark.row <= index:
@@ -73,6 +77,8 @@ def chain_lines(
         stop = len(recording) if mark is None else mark.row
         end = index + 1
         while not unfold and end < stop and recording.keys[end] == recording.keys[index]:
+            if {index, end} & apart:
+                break
             end += 1
         yield from _run(recording, index, end, waits, room)
         index = end
@@ -86,21 +92,26 @@ def _run(
     times = f" x{len(rows)}" if len(rows) > 1 else ""
     wide = max(_NARROWEST, min(_WIDEST, room - _BESIDE)) if room else _WIDEST
     call = f"{safe(rows[0].tool, 24) or '(no name)'}({preview(recording.args(first), 40)})"
-    asked = [waits[index] for index in range(first, end) if index in waits]
-    stands = f"waits {asked[-1]}" if asked else "/".join(dict.fromkeys(r.outcome for r in rows))
+    stands = safe(
+        f"waits {waits[first]}"
+        if first in waits
+        else "/".join(dict.fromkeys(r.outcome for r in rows))
+    )
+    wide = max(_NARROWEST, wide - max(0, cell_len(stands) - _STANDS))
+    took = span(rows[0].duration) if len(rows) == 1 else ""
     line = "  ".join(
         (
             pad(number, 9, right=True),
-            clock(rows[-1].ts),
+            clock(rows[0].ts),
             pad(f"{cut(call, wide - len(times))}{times}", wide),
-            pad(safe(stands), 10),
-            pad(span(rows[-1].duration), 6, right=True),
+            pad(stands, max(_STANDS, cell_len(stands))),
+            pad(took, 6, right=True),
             _tiers(rows),
         )
     ).rstrip()
     let = sum(row.released for row in rows)
     more = [f"{let} released"] if let else []
-    more += _decided(recording, range(first, end))
+    more += [said] if (said := _decision(recording.asked_at.get(first))) else []
     if room and more and cell_len("  ".join((line, *more))) > room:
         yield line
         yield f"{' ' * _BELOW}{'  '.join(more)}"
@@ -115,20 +126,12 @@ def _tiers(rows: list[Row]) -> str:
     return letters.strip("·")
 
 
-def _decided(recording: Recording, calls: range) -> list[str]:
-    """What people decided about these calls, the latest: which request, how, who and from where."""
-    found = (recording.asked_at.get(index) for index in calls)
-    said = [words for asked in found if asked is not None and (words := _decision(asked))]
-    return said[-1:]
-
-
-def _decision(asked: Asked) -> str:
-    """Who decided a request, and how: the latest word of a person; empty where nobody did."""
-    last = asked.later or asked.resolved
-    if last is None or last.type == "note" or not last.text("by"):
+def _decision(asked: Asked | None) -> str:
+    """What a person decided about a call: which request, how, who and from where; empty where nobody did."""
+    if asked is None or (word := asked.word) is None:
         return ""
-    how = "approved late" if last.type == "grant" else safe(last.text("resolution"), 20)
-    return f"{safe(asked.request, 12)} {how} by {safe(last.text('by'), 60)}"
+    how = "approved late" if word.type == "grant" else safe(word.text("resolution"), 20)
+    return f"{safe(asked.request, 60)} {how} by {safe(word.text('by'), 60)}"
 
 
 def _mark(event: Event) -> str:

@@ -35,6 +35,7 @@ class Filtered:
         self._keys = array("I")
         self._folding = Folding(self._keys, fold=self._fold)
         self._taken = 0
+        self._decided = 0
         self._marks = 0
         self._turn = -1
         self._tail: list[Line] = []
@@ -47,11 +48,17 @@ class Filtered:
         hits = self._hits
         if hits.patched != self._patched:
             self._begin()
+        decided = self._recording.decided
+        for row in list(decided)[self._decided :]:
+            place = bisect_left(hits.rows, row, 0, self._taken)
+            if place < self._taken and hits.rows[place] == row:
+                self._folding.part(place)
+        self._decided = len(decided)
         for row in hits.rows[self._taken :]:
             for mark in self._between(row):
                 self._folding.mark(mark)
             self._keys.append(self._recording.keys[row])
-            self._folding.call()
+            self._folding.call(alone=row in decided)
         self._taken = len(hits.rows)
         kept = self._marks, self._turn
         self._tail = list(self._later())

@@ -2,7 +2,7 @@
 
 Pure and incremental: a call costs the same however many came before it, and a line is found without
 walking the others. The segment that is still growing keeps its last calls in sight, so that a person
-sees the count climb.
+sees the count climb. A call about which a person decided stands alone.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Folding:
         self._start = array("I")
         self._period = array("B")
         self._marks: dict[int, int] = {}
+        self._alone: set[int] = set()
         self._barrier = 0
         self._closed = False
         self._opened: list[int] = []
@@ -60,20 +61,58 @@ class Folding:
         """A mark stands here; nothing folds across it. Unless it *closes*, the calls before it stay in sight
         until another comes: a person who acts on them goes on seeing them."""
         self._closed = closes or self._closed
+        self._mark(index)
+
+    def call(self, *, alone: bool = False, closes: bool = True) -> None:
+        """The next call of ``keys``. *alone*: it folds with no other, and *closes* is said as of a mark."""
+        at = self._calls
+        if alone:
+            self._alone.add(at)
+        self._closed = alone and closes
+        self._call()
+
+    def part(self, row: int) -> None:
+        """Call *row*, which came before, stands alone from here on."""
+        if row in self._alone or not self._fold:
+            return
+        self._alone.add(row)
+        segment, total = self._segment_of(row), self._calls
+        start = self._start[segment]
+        marks = [(self._start[s], self._marks.pop(s)) for s in sorted(self._marks) if s > segment]
+        opened = [self._start[s] for s in self._opened if s >= segment]
+        self._opened = [s for s in self._opened if s < segment]
+        del self._start[segment:], self._period[segment:]
+        self._calls = self._barrier = start
+        for before, mark in marks:
+            self._calls_up_to(before)
+            self._mark(mark)
+        self._calls_up_to(total)
+        for first in opened:
+            again = self._segment_of(first)
+            if self._start[again] == first and self._folds(again):
+                self._opened.append(again)
+
+    def _calls_up_to(self, total: int) -> None:
+        while self._calls < total:
+            self._call()
+
+    def _mark(self, index: int) -> None:
         self._marks[len(self._start)] = index
         self._add(self._calls, MARK)
         self._barrier = self._calls
 
-    def call(self) -> None:
-        """The next call of ``keys``."""
+    def _call(self) -> None:
         at = self._calls
         self._calls += 1
-        self._closed = False
         if not self._fold:
             self._add(at, 1)
             return
+        if at in self._alone:
+            self._add(at, 1)
+            self._barrier = self._calls
+            return
         last = len(self._start) - 1
-        if last >= 0 and self._period[last] != MARK:
+        if last >= 0 and self._period[last] != MARK and self._start[last] not in self._alone:
             period = self._period[last]
             grows = self._length(last) >= period
             if grows and self._keys[at] == self._keys[at - period]:
@@ -116,10 +155,13 @@ class Folding:
     def _folds(self, segment: int) -> bool:
         return self._length(segment) > 1
 
+    def _stands_apart(self, segment: int) -> bool:
+        return self._period[segment] == MARK or self._start[segment] in self._alone
+
     def _tail(self) -> int:
         """The growing segment, -1 where it is open anyway or does not fold."""
         last = len(self._start) - 1
-        while last >= 0 and self._period[last] == MARK and not self._closed:
+        while last >= 0 and not self._closed and self._stands_apart(last):
             last -= 1
         if last < 0 or not self._folds(last):
             return -1
@@ -189,7 +231,7 @@ class Folding:
             if not hidden:
                 return head + offset
             return head if offset < hidden else head + 1 + offset - hidden
-        return head
+        return head + (self._tail_extra() if segment > self._tail() >= 0 else 0)
 
     def _segment_of(self, row: int) -> int:
         segment = bisect_right(self._start, row) - 1

@@ -64,6 +64,7 @@ class View:
         self._wish = -1
         self._marks = 0
         self._calls = 0
+        self._decided = 0
         self._all = Folding(recording.keys)
         self.grow()
 
@@ -76,6 +77,10 @@ class View:
         """Bring the lines up to what the recording has."""
         recording = self.recording
         added = len(recording) - self._calls
+        for row in list(recording.decided)[self._decided :]:
+            if row < self._calls:
+                self._all.part(row)
+        self._decided = len(recording.decided)
         while self._calls < len(recording) or self._marks < len(recording.marks):
             mark = recording.marks[self._marks] if self._marks < len(recording.marks) else None
             if mark is not None and mark.row <= self._calls:
@@ -84,7 +89,7 @@ class View:
                     self._all.mark(self._marks, closes=closes)
                 self._marks += 1
             else:
-                self._all.call()
+                self._all.call(alone=self._calls in recording.decided, closes=not self.live)
                 self._calls += 1
         if self.following:
             self.cursor = len(recording) - 1
@@ -200,7 +205,7 @@ class View:
         """Fold runs and cycles, or show every call on its own."""
         self.fold = not self.fold
         self._all = Folding(self.recording.keys, fold=self.fold)
-        self._marks = self._calls = 0
+        self._marks = self._calls = self._decided = 0
         following, new = self.following, self.new
         self.following = False
         self.grow()

@@ -124,6 +124,13 @@ class Asked:
         self.resolved_seq = 0
         self.later: Event | None = None
 
+    @property
+    def word(self) -> Event | None:
+        """The last decision of a person: a late approval, or the answer; None where none decided."""
+        late = self.later if self.later is not None and self.later.type == "grant" else None
+        last = late or self.resolved
+        return last if last is not None and last.text("by") else None
+
     def waits_at(self, seq: int) -> bool:
         """Whether it waited when event *seq* had come."""
         return self.opened.seq <= seq and not 0 < self.resolved_seq <= seq

@@ -53,7 +53,8 @@ class Recording(Repeats):
     """The calls of one session, folded with *guard*, which belongs to the recording from here on.
 
     ``keys``, ``tiers`` and ``outcomes`` (places in ``STATES``) have one entry a call. ``letters`` numbers
-    the keys that came again within a window, in the order in which they first did; ``asked_at`` has the last request about a call.
+    the keys that came again within a window, in the order in which they first did; ``asked_at`` has the last request about a call, ``decided`` the calls about
+    which a person decided, in the order of the first decisions.
     *judges*: every verdict is the guard's own, whatever was recorded.
     """
 
@@ -77,6 +78,7 @@ class Recording(Repeats):
         self._afresh: list[Mark] = []
         self.requests: dict[str, Asked] = {}
         self.asked_at: dict[int, Asked] = {}
+        self.decided: dict[int, None] = {}
         self.start: Event | None = None
         self.end: Event | None = None
         self.lost = 0
@@ -153,6 +155,7 @@ class Recording(Repeats):
             known = self.requests.get(event.text("request"))
             if known is not None and known.resolved is None:
                 known.resolved, known.resolved_seq = event, self.seq
+                self._decide(known)
         elif event.type == "usage":
             self._spend(event)
         elif event.type in MARKS:
@@ -161,6 +164,11 @@ class Recording(Repeats):
             about = self.requests.get(name) if name else None
             if about is not None and about.resolved is not None:
                 about.later = event
+                self._decide(about)
+
+    def _decide(self, asked: Asked) -> None:
+        if asked.word is not None:
+            self.decided.setdefault(asked.row)
 
     def _spend(self, event: Event) -> None:
         row = len(self)
