@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("killed", [True, False])
-def test_what_nobody_answered_leaves_the_inbox_with_an_agent_that_dies(
+def test_what_nobody_answered_leaves_the_inbox_with_an_agent_that_dies_or_ends(
     place: Path, killed: bool
 ) -> None:
     store = open_store(str(place))
@@ -35,12 +35,31 @@ def test_what_nobody_answered_leaves_the_inbox_with_an_agent_that_dies(
             agent.process.wait()
         else:
             agent.end()
-        assert len(escape.waiting(store)) is (0 if killed else 1), "one that ended may go on"
-        assert len(command(place, "pending", "--json").objects) is (0 if killed else 1)
+        assert escape.waiting(store) == []
+        assert command(place, "pending", "--json").objects == []
         assert store.last("agent") == before + (not killed), "nothing is written but its own end"
     with Agent(place, unattended_wait_seconds=0) as again:
         again.do(do="turn", text="go on")
         assert [r.request for r in escape.waiting(store)] == [asked.request], "it may ask again"
+        again.end()
+    assert escape.waiting(store) == []
+    assert command(place, "approve", asked.request).code == 0, "by its id it may be approved"
+    with Agent(place, unattended_wait_seconds=0) as last:
+        assert last.search(1)[0]["ran"] == ["q"], "which holds for a session that goes on in time"
+
+
+def test_what_an_agent_that_died_left_does_not_come_back_as_its_session_is_ended(
+    place: Path,
+) -> None:
+    store = open_store(str(place))
+    with Agent(place, unattended_wait_seconds=0) as agent:
+        agent.search(3)
+        agent.process.kill()
+        agent.process.wait()
+    assert "ended" in command(place, "doctor", "--mend").out
+    known = store.session("agent")
+    assert known is not None and known.ended
+    assert escape.waiting(store) == []
 
 
 def test_who_may_only_read_sees_nothing_that_a_dead_agent_waited_for(

@@ -46,8 +46,8 @@ def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
     """Requests to show: those that wait, and those that expired and may still be approved.
 
-    Requests of dead processes are swept first, where this user may; they are not shown in any case. An agent
-    that has ended may go on with its session, and ask again.
+    Requests of dead processes are swept first, where this user may; they are not shown in any case. Nor is what
+    nobody waits for in a session that is over: nobody tries it again, unless the session goes on.
     """
     at = time.time() if now is None else now
     shown, settled = _swept(store), {}
@@ -55,8 +55,7 @@ def waiting(store: Store, now: float | None = None) -> list[Request]:
         if asked.resolution == "expired" and at < late_until(asked, at):
             session = asked.session
             if session not in settled:
-                died = _died(store, session)
-                settled[session] = None if died else _answered_late(store, session)
+                settled[session] = _answered_late(store, session) if runs(store, session) else None
             answered = settled[session]
             if answered is not None and asked.request not in answered:
                 shown.append(asked)
@@ -137,12 +136,6 @@ def runs(store: Store, session: str) -> bool:
     """True where the process of *session* runs, as far as can be told from this host."""
     known = store.session(session)
     return known is not None and not known.ended and _there(known)
-
-
-def _died(store: Store, session: str) -> bool:
-    """True where the process of *session* is gone, and nobody said that it ended."""
-    known = store.session(session)
-    return known is not None and not known.ended and not _there(known)
 
 
 def _there(known: Session) -> bool:
