@@ -171,3 +171,30 @@ def test_a_subagent_that_begins_then_follows_its_parent_all_the_same(
     assert tried == [False, False, True]
     (start,) = (e for e in log(host, "s1/sub") if e.type == "session_start")
     assert start.text("mode") == "enforce"
+
+
+def test_a_function_that_is_gone_stops_no_guard_and_is_told_once(host: Host) -> None:
+    host.before("ls")
+    host.after("ls")
+    a_function_is_gone(host)
+    tried, said = [], []
+    for _ in range(3):
+        before = host.before("cat nope")
+        tried.append(bool(before.denied))
+        said.append(before.err + host.after("cat nope").err)
+    assert tried == [False, False, True]
+    assert "no_such_package" in said[0] and "without own functions" in said[0]
+    assert "no_such_package" not in "".join(said[1:])
+    assert types(host).count("session_start") == 1
+    (note,) = (event for event in log(host) if event.type == "note")
+    assert "no_such_package" in note.text("text")
+
+
+def test_a_session_that_would_begin_with_such_a_function_is_answered_as_configured(
+    host: Host,
+) -> None:
+    missing = '[policies.graded.match]\n"*" = "no_such_package:key"\n'
+    write(host, f'policy = "graded"\n{missing}')
+    assert "runs unguarded" in host.before("ls").err
+    write(host, f'policy = "graded"\non_store_failure = "deny"\n{missing}')
+    assert host.before("ls").denied

@@ -205,20 +205,20 @@ class Hook:
             if ran is None or ran.ended:
                 return None  # nothing of it runs: there is nothing to end, and no late word begins it anew
         try:
-            live = self._joined(heard, pin, doors, store)
-        except (
-            ConfigError
-        ):  # a function of the person's is gone, and none is needed to end a session
-            there = pinning.in_log(pin, store) if heard.kind == host.END and store else None
-            if there is None:
+            live, told = self._joined(heard, pin, doors, store), ""
+        except ConfigError as error:  # a function of the person's is gone
+            if not (known or heard.kind == host.END):
                 raise
-            live = self._joined(heard, there, doors, store)
+            live = self._joined(heard, pinning.plain(pin), doors, store)
+            told = source = f"{error}; the session goes on without own functions"
         self.live = live
         if not known:
             pinning.begin(pin, self.environ)
-        told = pinning.changed(pin, self.environ)
-        if told and not (store is not None and pinning.told(pin, store)):
-            live.note("note", {"text": told, "by": "loopguard", "source": pin.told})
+        if not told:
+            told = pinning.changed(pin, self.environ)
+            source = pin.told
+        if told and not (store is not None and pinning.told(heard.session, source, store)):
+            live.note("note", {"text": told, "by": "loopguard", "source": source})
             self.say(told)
         if store is not None and os.path.isdir(os.path.join(state_folder(self.environ), MISSING)):
             self._own_up(heard, live)

@@ -196,15 +196,23 @@ def in_log(pin: Pin, store: Store, parent: str = "") -> Pin | None:
     return Pin(session, config, pin.folder, pin.named, pin.store, "")
 
 
-def told(pin: Pin, store: Store) -> bool:
-    """Whether the log has it that a person was told what ``pin.told`` says: it could not be kept elsewhere.
+def plain(pin: Pin) -> Pin:
+    """*pin* without own functions, of which one cannot be loaded any more. Raises ``ConfigError`` where it is not that."""
+    policies = pin.config.raw.get("policies", {})
+    kept = {name: configuration.without_functions(said) for name, said in policies.items()}
+    config = Config(
+        {**pin.config.raw, "policies": kept}, pin.config.place, digest=pin.config.digest
+    )
+    config.make_policy()
+    return Pin(pin.session, config, pin.folder, pin.named, pin.store, pin.source, pin.told)
 
-    Raises ``StoreError``.
-    """
-    last = store.last(pin.session)
-    newest = store.read(pin.session, after=max(0, last - _NEWEST), payloads=False)
+
+def told(session: str, source: str, store: Store) -> bool:
+    """Whether the log has it that a person was told of *source*, and of nothing else since. Raises ``StoreError``."""
+    last = store.last(session)
+    newest = store.read(session, after=max(0, last - _NEWEST), payloads=False)
     said = [event.text("source") for event in newest if event.type == "note"]
-    return next((source for source in reversed(said) if source), "") == pin.told
+    return next((found for found in reversed(said) if found), "") == source
 
 
 def last_start(store: Store, session: str) -> Event | None:
