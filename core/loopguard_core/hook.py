@@ -265,7 +265,7 @@ class Hook:
         return None
 
     def _joined(self, heard: Heard, pin: Pin, doors: Doors, store: Store | None) -> LiveSession:
-        return LiveSession(
+        live = LiveSession(
             pin.config,
             heard.session,
             agent=self.adapter.name,
@@ -280,6 +280,8 @@ class Hook:
             doors=doors,
             say=self.say,
         )
+        live.began = time.time() - (time.monotonic() - self.began)
+        return live
 
     def _agent(self, session: str, store: Store | None) -> int:
         """The agent's process; 0 where there is none: a person tries the hook by hand.

@@ -22,7 +22,6 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
-from loopguard_core.rebuilding import asked_about, left_open
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -48,6 +47,8 @@ class LiveSession:
     agent's own process. Raises ``ConfigError`` for a policy that cannot be made.
     """
 
+    #: when this process began, in seconds since the epoch, where it serves one call (a hook)
+    began: float | None = None
     _met = ""  # the call that an interrupt met
 
     def __init__(
@@ -257,9 +258,12 @@ class LiveSession:
         """
         payload = Payload(args, self._digester)
         with self._lock:
-            own = self.guard.open_call(tool, payload.digest)
-            if not call or own.startswith(f"{call}~"):  # an id that was used again
-                call = own
+            if not call:
+                call = self.guard.open_call(tool, payload.digest)
+            elif not self.guard.is_open(call, tool, payload.digest):  # an id that was used again
+                from loopguard_core.again import name_of
+
+                call = name_of(self.guard, call, tool, payload.digest) or call
             ids = self.guard.reading.request(tool, payload, annotations)
             ruling = self.guard.ruling(call) or ALLOWED
         return Decision(call, tool, payload, ruling, ids, annotations)
@@ -350,18 +354,10 @@ class LiveSession:
 
     def _leave(self) -> None:
         """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends (in turn)."""
-        journal = self._journal
+        from loopguard_core.leaving import leave  # once a session
+
         try:
-            journal.over = True
-            journal.catch_up()  # a forked child's calls, or another process's
-            store = None if journal.failure else journal.store
-            for call in asked_about(self.guard, store, self.session):
-                self._stopped().abandon(call)
-            for call in self.guard.open_calls():
-                self._stopped().leave_open(call)
-            if journal.rebuilt and store is not None:
-                for call in left_open(store, self.session):
-                    self._stopped().leave_open(call)
+            leave(self._journal, self._stopped)
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             self._say(f"internal error while the session ended: {told(error)}")
 
@@ -409,7 +405,7 @@ class LiveSession:
             except Taken as taken:
                 from loopguard_core.again import rule_again  # few calls come again
 
-                ruling = rule_again(journal, start, taken.seq)
+                ruling = rule_again(journal, start, taken.seq, message, self.began)
                 call = start.text("call")
             decision = Decision(call, tool, payload, ruling, ids, annotations)
             if ruling.action == "run":
@@ -467,7 +463,8 @@ class LiveSession:
 
         with self._lock:
             if self._journal.undo():
-                call = name_of(self.guard, self._met or call, text_of(tool), args)
+                digest = Payload(args, self._digester).digest
+                call = name_of(self.guard, self._met or call, text_of(tool), digest)
                 self._stopped().abandon(call)
 
     def _undone(self) -> bool:
