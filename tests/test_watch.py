@@ -186,7 +186,7 @@ def test_a_file_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
         path.write_bytes(b"")
         again = Claude(path, "s2")
         again.write(again.prompt("rewritten"), again.calls("x1"), again.result("x1", "r"))
-        watch.says("s2 is not watched: its transcript was rewritten")
+        watch.says("s2 is not watched any more: its transcript was rewritten")
         watch.end()
     assert len(watch.events("s1", "call_end")) == 2
     assert len(watch.events("s2", "call_end")) == 1
@@ -253,6 +253,30 @@ def test_what_is_watched_is_what_is_imported(tmp_path: Path) -> None:
     assert seen(tmp_path / "events.db") == seen(imported)
 
 
+def test_logs_of_ours_are_watched_as_they_stand(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[1] / "sample_sessions"
+    names = ("research-loop", "alternating-pair", "failing-command")
+    for name in names:
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        (tmp_path / "logs" / f"{name}.jsonl").write_bytes((samples / f"{name}.jsonl").read_bytes())
+    done = once(tmp_path, tmp_path / "logs")
+    assert "not watched" not in done.stdout
+    imported = tmp_path / "imported.db"
+    command(imported, "import", tmp_path / "logs")
+
+    def seen(place: Path, name: str) -> list[Any]:
+        events = open_store(str(place)).read(name)
+        return [(e.type, e.ts, {k: v for k, v in e.data.items() if k != "request"}) for e in events]
+
+    for name in names:  # two of them have a request R1
+        assert seen(tmp_path / "events.db", name) == seen(imported, name)
+    again = once(tmp_path, tmp_path / "logs")
+    assert "not watched" not in again.stdout
+    for line in command(tmp_path / "events.db", "import", tmp_path / "logs").out.splitlines():
+        assert " 0 events added" in line
+    assert "research-loop: the strongest verdict so far is block" in again.stdout
+
+
 def hooked(store: Store, session: str) -> LiveSession:
     return LiveSession(Config(), session, agent="claude-code", store=store, say=lambda line: None)
 
@@ -266,6 +290,7 @@ def test_a_session_with_a_hook_is_left_to_it(tmp_path: Path) -> None:
     before = store.last("s1")
     done = once(tmp_path, claude.path)
     assert "s1 is not watched: it is recorded by its own guard" in done.stdout
+    assert "watching" not in done.stdout and "strongest" not in done.stdout
     assert store.last("s1") == before
     live.end()
 
@@ -280,7 +305,7 @@ def test_a_session_that_gets_a_hook_later_is_left_to_it(tmp_path: Path) -> None:
         live = hooked(store, "s1")
         live.before("Bash", {"command": "cat nope"}, call="t2")
         claude.loop(2, first=2)
-        watch.says("s1 is not watched: it is recorded by its own guard")
+        watch.says("s1 is not watched any more: it is recorded by its own guard")
         watch.end()
     assert [e.data["call"] for e in store.read("s1") if e.type == "call_start"] == ["t1", "t2"]
 

@@ -152,7 +152,9 @@ class _Teller:
         elif news.what == "found":
             self._found(news)
         elif news.what == "left":
-            self._say(news, f"{news.session} is not watched: {news.why}")
+            more = " any more" if news.session in self._sessions else ""
+            self._sessions = [name for name in self._sessions if name != news.session]
+            self._say(news, f"{news.session} is not watched{more}: {news.why}")
         else:
             self._say(news, f"skipped {news.why}")
 

@@ -2,16 +2,20 @@
 
 What the store has of it already is passed over, so watching goes on where it stopped, and a transcript
 may be read again from its beginning any number of times. Each new event is judged as in mode ``observe``
-and written with its verdict. A session that somebody else records (our hook) is left to them.
+and written with its verdict. A session that somebody else records (our hook) is left to them. A log of
+ours has verdicts and people's words of its own: those are kept as they stand.
 """
 
 from __future__ import annotations
 
+from loopguard_core.calls import stored_verdict
 from loopguard_core.events import compared
+from loopguard_core.folding import fold
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Payload
 from loopguard_core.importers.base import TRANSCRIPT
 from loopguard_core.store.contract import Stale, Taken
+from loopguard_core.store.forwarding import name_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,61 +64,77 @@ class Watched:
             digester=digester,
         )
         self._marks: list[tuple[object, ...]] = []
+        self._people: set[int] = set()
         self._words: list[tuple[int, Event]] = []
         self._open: dict[str, tuple[str, Payload, dict[str, Record]]] = {}
         self._seq = 0
         self._at = 0
+        self._recorded = 0
+        self._passed = 0
         self._folded = 0
+        self._log = False
         for event in store.read(session, payloads=False):
             self._met(event)
 
-    @property
-    def known(self) -> int:
-        """How many events of the transcript are recorded."""
-        return len(self._marks)
-
     def again(self) -> None:
         """The transcript is read from its beginning once more."""
-        self._at = 0
+        self._at = self._passed = 0
 
     def take(self, event: Event) -> Verdict | None:
         """Record the next event of the transcript, unless it is; our verdict where it is a new one's.
 
-        A call that has not ended yet is not recorded as such. Raises ``Left`` once.
+        A call that has not ended yet is not recorded as such, except where a log of ours says so. Raises
+        ``Left`` once.
         """
-        if self.left or (event.type == "call_end" and event.data.get("outcome") == "pending"):
+        if self.left:
+            return None
+        if event.type == "session_start":
+            self._log = "policy" in event.data
+        if not self._log and event.type == "call_end" and event.data.get("outcome") == "pending":
             return None
         self.start = self.start or event
         try:
-            if self._at < len(self._marks):
-                self._pass(event)
-                return None
-            return self._add(event)
+            return None if self._pass(event) else self._add(event)
         except Left as why:
             self.left = str(why)
             raise
 
     # -- what is there already -----------------------------------------------------------------------
 
-    def _pass(self, event: Event) -> None:
-        if self._marks[self._at] != _mark(event):
-            raise Left(_RECORDED if self._at == 0 else _REWRITTEN)
-        if self._at >= self._folded:
-            self._fold(event)
-        self._at += 1
+    def _pass(self, event: Event) -> bool:
+        """Whether the store has *event*, or has no place for it any more: it is passed over."""
+        mark, at, told = _mark(event), self._at, event.type not in TRANSCRIPT
+        while at < len(self._marks) and self._marks[at] != mark:
+            if at not in self._people:  # what people said in between is nothing of the transcript
+                if told:
+                    return True
+                raise Left(_REWRITTEN if self._passed else _RECORDED)
+            at += 1
+        if at == len(self._marks):
+            return False
+        self._at = at + 1
+        if not told:
+            if self._passed >= self._folded:
+                self._fold(event)
+            self._passed += 1
+        return True
 
     def _met(self, event: Event) -> None:
         """An event of the store."""
         self._seq = event.seq
         if event.type in TRANSCRIPT:
-            self._marks.append(_mark(event))
+            self._recorded += 1
         else:
-            self._words.append((len(self._marks), event))
+            self._people.add(len(self._marks))
+            self._words.append((self._recorded, event))
+        self._marks.append(_mark(event))
 
     def _fold(self, event: Event) -> Verdict | None:
         """Fold the next event of the transcript, behind what people said before it."""
         while self._words and self._words[0][0] <= self._folded:
-            self._guard.apply(self._words.pop(0)[1])
+            fold(self._guard, self._words.pop(0)[1])
+        if event.type not in TRANSCRIPT:
+            return fold(self._guard, event)
         self._folded += 1
         if event.type == "call_start":
             self._identify(event)
@@ -128,12 +148,16 @@ class Watched:
     # -- what is new ---------------------------------------------------------------------------------
 
     def _add(self, event: Event) -> Verdict | None:
-        if event.type == "session_start":
+        if event.type == "session_start" and not self._log:
             self._say_how(event)
-        mark = _mark(event)
+        request = event.text("request")
+        if request:  # it has one name in a store
+            event.data["request"] = name_in(self._store, self.session, request)
         event.seq = 0
         verdict = self._fold(event)
-        if verdict is not None:
+        if self._log:
+            verdict = stored_verdict(event)
+        elif verdict is not None:
             event.data.setdefault("verdict", verdict.to_json())
         while True:
             try:
@@ -144,8 +168,13 @@ class Watched:
             except Taken:
                 raise Left(_RECORDED) from None
             break
-        self._marks.append(mark)
-        self._at += 1
+        if event.type in TRANSCRIPT:
+            self._recorded += 1
+            self._passed += 1
+        else:
+            self._people.add(len(self._marks))
+        self._marks.append(_mark(event))
+        self._at = len(self._marks)
         return verdict
 
     def _catch_up(self) -> None:
@@ -165,6 +194,8 @@ class Watched:
             event.data["settings"] = config.recorded
 
     def _identify(self, event: Event) -> None:
+        if self._log and "ids" in event.data:  # what its verdicts and grants stand on
+            return
         tool, args = str(event.data["tool"]), Payload(event.data.get("args"), self._digester)
         ids = self._guard.reading.request(tool, args)
         event.data["ids"] = ids
