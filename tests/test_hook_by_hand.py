@@ -56,6 +56,32 @@ def prepared(folder: Path) -> dict[str, str]:
     return environment(HOME=str(folder), PATH=f"{folder}:{os.environ['PATH']}", PS1="$ ")
 
 
+WAYS = {
+    "typed": "for n in 1 2 3; do hook < $n; done",
+    "piped": "for n in 1 2 3; do cat $n | hook; done",
+    "as a command": "bash -c 'for n in 1 2 3; do hook < $n; done; :'",
+    "as a command and piped": "sh -c 'for n in 1 2 3; do cat $n | hook; done; :'",
+    "with a limit": "for n in 1 2 3; do timeout 60 hook < $n; done",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_session_that_is_tried_by_hand_is_not_lost_after_each_call(
+    tmp_path: Path, way: str
+) -> None:
+    env = prepared(tmp_path)
+    with Terminal(["bash", "--norc", "--noprofile", "-i"], env) as screen:
+        screen.press(f"cd {tmp_path}; {WAYS[way]}; echo th''ree\n")
+        screen.see("three", '"permissionDecision":"deny"')
+        screen.press("clear; lg pending --session s1; lg sessions; lg doctor\n")
+        screen.see("not waiting; approve within", " live ", "no session of a process that is gone")
+        screen.press("clear; lg approve R1; cat 3 | hook; echo ra''n; lg sessions\n")
+        assert "permissionDecision" not in screen.see("R1: approved", "ran", " live ")
+    with closing(open_store(str(tmp_path / "events.db"))) as store:
+        session = store.session("s1")
+    assert session is not None and not session.pid, "nobody's process is the agent's"
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_who_tries_the_hook_by_hand_decides_in_the_same_shell(
     tmp_path: Path, shell: tuple[str, ...]

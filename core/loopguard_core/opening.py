@@ -48,7 +48,7 @@ def opening(
     name: str = "",
     served: str = "",
 ) -> Callable[[], dict[str, Any]]:
-    """What a ``session_start`` says; *pid* 0 is this process.
+    """What a ``session_start`` says; *pid* 0 is this process; found to be 0 by a function, none.
 
     It is found out when it is asked for: a hook of a session that has begun never asks, and saves 0.4 of 28 ms.
     Once, unless the system could not tell (a process without a file descriptor left is told nothing).
@@ -72,12 +72,12 @@ def _opening(
     name: str,
     served: str,
 ) -> dict[str, Any]:
-    pid = (pid if isinstance(pid, int) else pid()) or os.getpid()
+    pid = (pid or os.getpid()) if isinstance(pid, int) else pid()
     said: dict[str, Any] = {
         "agent": agent,
         "cwd": cwd or here(),
         "pid": pid,
-        "pid_started": started(pid),
+        "pid_started": started(pid) if pid else "",
         "host": os.uname().nodename,
         "user": user(),
         "parent": parent,

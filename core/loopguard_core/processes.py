@@ -115,16 +115,18 @@ def ancestors(pid: int | None = None) -> Iterator[int]:
 def caller() -> int:
     """The process that has this one run: the nearest one above it that is not a shell between the two.
 
-    What is above a person's own shell (a terminal, a multiplexer, a login) runs no agent: there it is what they
-    started in that shell, an agent that is a script say, and 0 where that is this process, tried by hand.
+    What is above a person's own shell (a terminal, a multiplexer, a login) runs no agent: there it is the script
+    that they started in that shell, and 0 where this process is tried by hand, be it through a command (``-c``).
     """
-    below = os.getpid()
+    below, script = os.getpid(), 0
     for pid in ancestors(os.getppid()):
         name = name_of(pid).lstrip("-")
         if name in _SHELLS and _is_a_persons(pid, below):
-            return below if below != os.getpid() else 0
+            return script
         if pid > 1 and name not in _BETWEEN:
             return pid
+        if name in _SHELLS and not _is_given_a_command(pid):
+            script = pid
         below = pid
     return os.getppid()
 
@@ -154,12 +156,25 @@ def _places(pid: int) -> tuple[str, str, str]:
 
 
 def _is_given_a_command(pid: int) -> bool:
+    """True where shell *pid* was started with ``-c``; what stands behind the name of a script is the script's."""
     try:
         with open(f"{_PROC}/{pid}/cmdline", "rb") as file:
             given = file.read().decode("utf-8", "replace").split("\0")
     except OSError:
         given = [] if _has_proc() else _ps(pid, "args").split()
-    return any(a.startswith("-") and not a.startswith("--") and "c" in a for a in given[1:])
+    valued = False
+    for said in given[1:]:
+        if valued:
+            valued = False
+        elif said.startswith("--"):
+            valued = said in ("--rcfile", "--init-file")
+        elif said[:1] not in ("-", "+"):
+            return False
+        elif "c" in said and said[0] == "-":
+            return True
+        else:
+            valued = said.endswith(("o", "O"))
+    return False
 
 
 def _has_proc() -> bool:
