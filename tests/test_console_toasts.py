@@ -1,0 +1,46 @@
+"""What the console says of a key or a decision is whole, also in a small terminal."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.widgets._toast import Toast
+
+from driving import recording
+from loopguard_console.app import ConsoleApp
+
+
+def toast(app: ConsoleApp) -> str:
+    """The words of the notice, as they stand on the screen."""
+    (notice,) = app.screen.query(Toast)
+    area = notice.region
+    strips = app.screen._compositor.render_strips()
+    lines = ["".join(s.text for s in strip) for strip in strips]
+    rows = [line[area.x : area.right] for line in lines[area.y : area.bottom]]
+    return " ".join(" ".join(row.strip("▌ ") for row in rows).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (50, 16), (200, 60)])
+def test_every_word_of_a_notice_is_on_the_screen(size: tuple[int, int]) -> None:
+    words = (
+        "a breakpoint on what is called, and more that a person wants to read to its end.".split()
+    )
+
+    async def look() -> None:
+        app = recording()
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await pilot.press("b")
+            await pilot.press(*"tool:search")
+            await pilot.press("enter")
+            await pilot.pause()
+            assert toast(app).endswith("takes it away.")
+            for length in range(4, 2 * len(words), 3):
+                said = " ".join((words * 2)[:length])
+                app.clear_notifications()
+                await pilot.pause()
+                app.say(said, bad=True)
+                await pilot.pause()
+                assert toast(app) == said
+
+    asyncio.run(look())
