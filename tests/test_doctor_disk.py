@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 from pathlib import Path
 
 import pytest
 
 from loopguard_console.doctor import disk
-from loopguard_console.doctor.finding import NOTE, WRONG, Finding
+from loopguard_console.doctor.finding import WRONG, Finding
+from loopguard_core.events import Event
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file
 
@@ -21,7 +23,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def wrong(place: Path) -> list[Finding]:
-    found = [f for f in disk.examine(str(place)) if f.state in (NOTE, WRONG)]
+    found = [f for f in disk.examine(str(place)) if f.state == WRONG]
     assert all(f.mend for f in found)
     return found
 
@@ -52,7 +54,12 @@ def test_a_key_that_cannot_be_used_is_said(place: Path) -> None:
     key.write_bytes(b"short")
     assert [f.state for f in wrong(place)] == [WRONG]
     key.unlink()
-    assert [f.state for f in wrong(place)] == [NOTE]
+    assert wrong(place) == [], "nothing was recorded with it"
+    with contextlib.closing(open_store(str(place))) as store:
+        store.append(Event("session_start", "s"))
+    key.unlink()
+    (missing,) = wrong(place)
+    assert missing.state == WRONG and "is missing" in missing.what and "--mend" in missing.mend
 
 
 def test_a_network_file_system_is_known(

@@ -8,7 +8,8 @@ import sys
 from loopguard_core.processes import here, started, user
 from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
-from loopguard_core.store.paths import machine_key, place_of
+from loopguard_core.store.door import own_key
+from loopguard_core.store.paths import place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def key_for(place: str) -> bytes:
     Empty for a store in memory, which is nowhere.
     """
     try:
-        return machine_key(place_of(place)) if place else b""
+        return own_key(place_of(place)) if place else b""
     except StoreError:
         return os.urandom(32)
 

@@ -27,6 +27,7 @@ from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
 from loopguard_core.urls import has_secret, is_url
 
+_UNMENDED = "not all was mended: "
 _WORDS = {OK: "ok", NOTE: "note", WRONG: "WRONG"}
 
 
@@ -47,7 +48,10 @@ def doctor(options: Options, mending: bool, as_json: bool) -> int:
         place = default_store()
     unmended = _mend(options, place, as_json=as_json) if mending else []
     wrong = 0
+    said = {finding.what for finding in unmended}
     for finding in (*unmended, *_findings(place, options.get("store") or "")):
+        if finding not in unmended and _UNMENDED + finding.what in said:
+            continue  # one fault, counted once
         wrong += finding.state == WRONG
         if as_json:
             emit(finding._asdict())
@@ -72,7 +76,7 @@ def _mend(options: Options, place: str, *, as_json: bool) -> list[Finding]:
             emit({"mended": done}) if as_json else say(f"mended: {done}")
         else:
             what, _, how = str(done).partition("; ")
-            unmended.append(Finding(store_area.AREA, WRONG, f"not all was mended: {what}", how))
+            unmended.append(Finding(store_area.AREA, WRONG, _UNMENDED + what, how))
     return unmended
 
 

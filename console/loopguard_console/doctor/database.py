@@ -22,7 +22,7 @@ _CROWDED = 0.8
 def examine(place: str) -> list[Finding]:
     """What is to be said of the store at the URL *place*."""
     try:
-        store = open_store(place, create=False)
+        store = open_store(place, create=False, read_only=True)
     except Absent as error:
         return [Finding(AREA, NOTE, str(error))]
     except StoreError as error:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
+import sqlite3
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
+from loopguard_console.doctor.store import failure, ours
 from loopguard_console.render import size
-from loopguard_core import files
-from loopguard_core.store.paths import KEY_BYTES, key_file
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
+from loopguard_core.store.paths import key_file, machine_key
 from loopguard_core.urls import is_url
 
 AREA = "store"
@@ -25,10 +29,10 @@ def examine(place: str) -> list[Finding]:
     """What is to be said of the disk and the key of the store at *place*, where there is one."""
     path = Path(place)
     if is_url(place):
-        return _key(Path(key_file(place)))
-    if not path.exists():
+        return _key(place)
+    if not path.exists() or not ours(path):
         return []
-    return [*_room(path), *_limit(path), *_network(path), *_key(Path(key_file(place)))]
+    return [*_room(path), *_limit(path), *_network(path), *_key(place)]
 
 
 def _room(path: Path) -> list[Finding]:
@@ -73,15 +77,42 @@ def file_system(folder: Path, mounts: Path = _MOUNTS) -> str:
     return max(over, key=lambda f: len(f[1]))[2] if over else ""
 
 
-def _key(path: Path) -> list[Finding]:
-    if not path.exists():
-        what = f"the machine's key {path} is missing"
-        mend = "the next agent makes a new one; digests of before will not compare equal"
-        return [Finding(AREA, NOTE, what, mend)]
-    if files.odd(str(path)):
-        return []  # whoever reads the settings says so
-    if path.stat().st_size < KEY_BYTES or not os.access(path, os.R_OK):
-        what = f"the machine's key {path} cannot be used"
-        mend = f"rm {path}: a new one is made, and digests of before will not compare equal"
-        return [Finding(AREA, WRONG, what, mend)]
-    return [Finding(AREA, OK, "the machine's key is there")]
+def _key(place: str) -> list[Finding]:
+    try:
+        if machine_key(place, create=False):
+            return [Finding(AREA, OK, "the machine's key is there")]
+    except StoreError as error:
+        return [failure(error)]
+    return [_missing(place)]
+
+
+def _missing(place: str) -> Finding:
+    """No key is there: as it should be before the first event of this machine, and a loss behind it."""
+    path = key_file(place)
+    if not (_recorded_on_server(place) if is_url(place) else _recorded(place)):
+        what = f"there is no machine's key yet at {path}; the first agent makes it"
+        return Finding(AREA, NOTE, what)
+    what = (
+        f"the machine's key {path} is missing: digests that were made with it match no new ones, "
+        "so what repeats is counted afresh"
+    )
+    mend = "put the key back from where you keep a copy; loopguard-console doctor --mend makes a new one"
+    return Finding(AREA, WRONG, what, mend)
+
+
+def _recorded(place: str) -> bool:
+    """Whether the store in the file *place* has a session."""
+    try:
+        with contextlib.closing(sqlite3.connect(place, timeout=2)) as db:
+            return db.execute("SELECT 1 FROM session").fetchone() is not None
+    except sqlite3.Error:
+        return False  # what is wrong with it is said elsewhere
+
+
+def _recorded_on_server(place: str) -> bool:
+    """Whether the store at the URL *place* has a session of this machine."""
+    try:
+        with contextlib.closing(open_store(place, create=False, read_only=True)) as store:
+            return any(s.host == os.uname().nodename for s in store.sessions())
+    except StoreError:
+        return False  # what is wrong with it is said elsewhere

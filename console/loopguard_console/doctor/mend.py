@@ -10,12 +10,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from loopguard_console.doctor.store import WAL_BOUND, dead_sessions, may_be_replaced, private_files
+from loopguard_console.doctor.store import (
+    WAL_BOUND,
+    dead_sessions,
+    is_default,
+    may_be_replaced,
+    ours,
+    private_files,
+)
 from loopguard_core import inbox
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, logs
+from loopguard_core.store.paths import key_file, logs, machine_key
 from loopguard_core.urls import is_url
 
 
@@ -44,8 +51,10 @@ def _steps(place: str) -> Iterator[Iterator[str]]:
     if not is_url(place):
         if not path.exists():
             return
-        yield from map(_file, private_files(path))
-        yield _folder(path)
+        if ours(path):
+            yield from map(_file, private_files(path))
+            yield _folder(path)
+    yield _key(place)
     yield _requests(place)
     yield _sessions(place)
     if not is_url(place):
@@ -60,13 +69,18 @@ def _file(file: Path) -> Iterator[str]:
 
 def _folder(path: Path) -> Iterator[str]:
     folder = path.parent
-    default = str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""})
-    if default and folder.stat().st_mode & 0o077:
+    if is_default(path) and folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
         yield f"{folder} is yours alone"
     elif may_be_replaced(mode := folder.stat().st_mode) and folder.stat().st_uid == os.getuid():
         folder.chmod(stat.S_IMODE(mode) & ~stat.S_IWOTH)
         yield f"nobody else may write in {folder}"
+
+
+def _key(place: str) -> Iterator[str]:
+    if not machine_key(place, create=False):
+        with contextlib.closing(open_store(place, create=False)):
+            yield f"{key_file(place)} is made anew: what repeats is counted afresh"
 
 
 def _requests(place: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from loopguard_console.render import counted, size
 from loopguard_core import files, reloading
 from loopguard_core.inbox import abandoned
 from loopguard_core.store import link
-from loopguard_core.store.contract import Session, Store, StoreError
+from loopguard_core.store.connecting import is_foreign
+from loopguard_core.store.contract import Older, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, logs, misnamed
 from loopguard_core.urls import MISNAMED, is_url
@@ -37,25 +39,51 @@ def examine(place: str) -> list[Finding]:
         return database.examine(place)
     if place == MISNAMED:
         return [failure(misnamed())]
-    path = Path(place)
-    if not os.path.lexists(place):
-        return [*_absent(path), *_version()]
+    return [*_of_file(Path(place)), *_version()]
+
+
+def _of_file(path: Path) -> list[Finding]:
+    """What is to be said of the store at *path*. It is only read: neither tables nor a key are made."""
+    if not os.path.lexists(path) or (path.is_file() and not path.stat().st_size):
+        return _absent(path)
     try:
-        store = open_store(place, create=False)
+        with contextlib.closing(open_store(str(path), create=False, read_only=True)) as store:
+            found = dead_weight(store)
+    except Older as error:
+        what, _, _ = str(error).partition(" and was opened")
+        found = [Finding(AREA, NOTE, what, "the next agent or console brings it up to date")]
     except StoreError as error:
-        return [*_read_only(path), failure(error), *_permissions(path), *_version()]
-    with contextlib.closing(store):
-        found = [*_writable(path), *_permissions(path), *_bounds(path), *_sound(path)]
-        found += dead_weight(store)
-    return [*found, *_version()]
+        return [*_read_only(path), failure(error), *(_permissions(path) if ours(path) else ())]
+    # what writes comes last: so nothing is left that SQLite makes beside a file to read it
+    return [
+        *(_read_only(path) or _writable(path)),
+        *_permissions(path),
+        *_bounds(path),
+        *_sound(path),
+        *found,
+    ]
 
 
 def _absent(path: Path) -> list[Finding]:
+    """Say whether the first agent can make the store, as something can be made where it would be."""
     folder = next(p for p in path.parents if p.exists())
-    if not os.access(folder, os.W_OK | os.X_OK):
-        what = f"there is no store yet at {path}, and {folder} may not be written"
-        return [Finding(AREA, WRONG, what, "mend its permissions, or name another with --store")]
+    try:
+        tempfile.TemporaryDirectory(prefix=".doctor-", dir=folder).cleanup()
+    except OSError as error:
+        what = f"there is no store yet at {path}, and nothing can be made in {folder}: {error.strerror}"
+        mend = "mend its permissions, or name another with --store or LOOPGUARD_STORE"
+        return [Finding(AREA, WRONG, what, mend)]
     return [Finding(AREA, NOTE, f"there is no store yet at {path}; the first agent makes it")]
+
+
+def ours(path: Path) -> bool:
+    """Whether the file at *path* is an event store, as far as can be told, or stands where ours does by default."""
+    return is_default(path) or not is_foreign(str(path))
+
+
+def is_default(path: Path) -> bool:
+    """Whether *path* is where the store is that nobody names."""
+    return str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""})
 
 
 def dead_weight(store: Store) -> list[Finding]:
@@ -108,7 +136,7 @@ def _permissions(path: Path) -> list[Finding]:
     folder = path.parent
     with contextlib.suppress(OSError):
         mode = stat.S_IMODE(folder.stat().st_mode)
-        if mode & 0o077 and str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""}):
+        if mode & 0o077 and is_default(path):
             what = f"{folder} is open to others ({mode:04o})"
             wrong.append(Finding(AREA, WRONG, what, f"{MEND}, or chmod 700 {folder}"))
         elif may_be_replaced(mode):

@@ -11,7 +11,7 @@ from functools import partial
 
 from loopguard_core import files
 from loopguard_core.store import schema
-from loopguard_core.store.contract import StoreError
+from loopguard_core.store.contract import Foreign, Older, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
 from loopguard_core.store.paths import logs, make_directory, make_file
 
@@ -55,10 +55,10 @@ def being_made(path: str) -> bool:
 
 
 def _check_files(path: str) -> None:
-    """Raises ``StoreError`` where something else stands under the name of a file of the store."""
+    """Raises ``Foreign`` where something else stands under the name of a file of the store."""
     wrong = files.odd_database(path)
     if wrong:
-        raise StoreError(f"the event store cannot be opened: {wrong}")
+        raise Foreign(f"the event store cannot be opened: {wrong}")
 
 
 def _check_writable(path: str) -> None:
@@ -84,13 +84,13 @@ def to_read(path: str) -> sqlite3.Connection | None:
     """The store at *path*, which nothing is written to; None while it is empty and may just be made."""
     if not os.path.exists(path):
         raise StoreError(f"there is no event store at {path}")
-    _check_files(path)
+    refuse_foreign(path)
     db = _readable(path)
     try:
         _check_kind(db, path)
         version = schema.version_of(db)
         if 0 < version < schema.VERSION:
-            raise StoreError(
+            raise Older(
                 f"the event store {path} is of an older version ({version}) and was opened to "
                 "be read only; open it once with write access to bring it up to date"
             )
@@ -103,9 +103,48 @@ def to_read(path: str) -> sqlite3.Connection | None:
     return None
 
 
-def _readable(path: str) -> sqlite3.Connection:
+def refuse_foreign(path: str) -> None:
+    """Raises ``Foreign`` for what is no event store and cannot become one; what cannot be told passes.
+
+    It is looked at only: nothing is left beside it either, as SQLite leaves it beside what it reads.
+    """
+    _check_files(path)
+    try:
+        db = _readable(path) if _has_log(path) else _connect(f"{_uri(path)}&immutable=1", uri=True)
+        try:
+            _check_ours(db, path)
+        finally:
+            db.close()
+    except sqlite3.Error as error:
+        if code_of(error) == sqlite3.SQLITE_NOTADB:
+            from loopguard_core.store.failures import describe  # only where something failed
+
+            raise Foreign(describe(path, error)) from None
+
+
+def is_foreign(path: str) -> bool:
+    """True where ``refuse_foreign`` raises ``Foreign``: no event store, of whatever version and however damaged."""
+    try:
+        refuse_foreign(path)
+    except Foreign:
+        return True
+    return False
+
+
+def _has_log(path: str) -> bool:
+    try:
+        return os.stat(logs(path)[0]).st_size > 0
+    except OSError:
+        return False
+
+
+def _uri(path: str) -> str:
     place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = _connect(f"file:{place}?mode=ro", uri=True)
+    return f"file:{place}?mode=ro"
+
+
+def _readable(path: str) -> sqlite3.Connection:
+    db = _connect(_uri(path), uri=True)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchall()
     except sqlite3.Error as error:
@@ -115,21 +154,24 @@ def _readable(path: str) -> sqlite3.Connection:
         if not isinstance(error, sqlite3.OperationalError) or code_of(error) in BUSY or writable:
             raise
         # A WAL cannot be made beside it, so nobody can be writing to it either.
-        return _connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+        return _connect(f"{_uri(path)}&immutable=1", uri=True)
     return db
 
 
 def _check_kind(db: sqlite3.Connection, path: str) -> None:
-    version = schema.version_of(db)
+    _check_ours(db, path)
+    check_version(db, path)
+
+
+def _check_ours(db: sqlite3.Connection, path: str) -> None:
     foreign = not _is_ours(db) and (
-        version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        schema.version_of(db) or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     )
     if foreign and not _is_ours(db):  # looked at again: it may just have been made
-        raise StoreError(
+        raise Foreign(
             f"{path} is a SQLite database of another program, not an event store; "
             "name another file with --store or LOOPGUARD_STORE"
         )
-    check_version(db, path, version)
 
 
 def check_version(db: sqlite3.Connection, path: str, version: int | None = None) -> None:

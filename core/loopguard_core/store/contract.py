@@ -32,6 +32,14 @@ class Absent(StoreError):
     """There is no store where it was looked for: nobody has made it yet."""
 
 
+class Foreign(StoreError):
+    """What was named is there and is no store: nothing is to be done to it."""
+
+
+class Older(StoreError):
+    """The store is of an older version and was opened to be read only, so it was not brought up to date."""
+
+
 class Denied(StoreError):
     """The store is there, but this user may not do that."""
 

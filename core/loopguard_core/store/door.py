@@ -54,8 +54,21 @@ def open_store(
         raise Absent(f"there is no event store at {place}")
     if read_only:
         return SqliteStore(place, create=False, read_only=True)
-    redactor = Redactor(machine_key(place), redaction)
+    redactor = Redactor(own_key(place), redaction)
     return SqliteStore(place, create=create, redactor=redactor, limit=limit)
+
+
+def own_key(place: str) -> bytes:
+    """The machine's key for the store at *place*, made on first use, but not beside what is no store.
+
+    Raises ``StoreError``.
+    """
+    key = machine_key(place, create=False)
+    if not key and not is_url(place) and os.path.exists(place):
+        from loopguard_core.store.connecting import refuse_foreign
+
+        refuse_foreign(place)
+    return key or machine_key(place)
 
 
 def _on_postgres(
