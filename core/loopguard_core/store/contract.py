@@ -306,7 +306,7 @@ class Store:
         Asked when a session ends; engines answer without reading it all.
         """
         log = self.read(session, payloads=False)
-        ended = {e.text("call") for e in log if e.type == "call_end"}
+        ended = {"", *(e.text("call") for e in log if e.type == "call_end")}
         return [e for e in log if e.type == "call_start" and e.text("call") not in ended]
 
     def next_change(self, session: str, seq: int, *, back: bool = False) -> int:

@@ -157,7 +157,7 @@ class MemoryStore(Store):
         wanted = [
             r
             for r in found
-            if (not session or r.session == session) and not (pending and r.resolution)
+            if (not session or r.session == session) and not (pending and self._resolved(r.request))
         ]
         return wanted if limit is None else wanted[max(0, len(wanted) - number(limit)) :]
 
@@ -237,7 +237,7 @@ class MemoryStore(Store):
         session.calls = sum(e.type == "call_start" for e in log)
         session.worst = self._worst.get(name, 0)
         session.waiting = sum(
-            opened.session == name and ("request_resolved", "", request) not in self._once
+            opened.session == name and not self._resolved(request)
             for request, opened in self._requests.items()
         )
         session.ended = _last(log, ("session_start", "session_end")).type == "session_end"
@@ -245,6 +245,9 @@ class MemoryStore(Store):
         if held is not None:
             records.halted(session, held.seq, held.ts, held.data)
         return records.describe(session, _last(log, ("session_start",)).data)
+
+    def _resolved(self, name: str) -> bool:
+        return ("request_resolved", "", name) in self._once
 
     def _request(self, name: str) -> Request:
         opened = self._requests[name]
@@ -261,7 +264,7 @@ class MemoryStore(Store):
 
 def _key(event: Event) -> Key | None:
     """Under what an entry exists once; None for those that may come again."""
-    if event.type in rows.OF_CALL:
+    if event.type in rows.OF_CALL and event.text("call"):
         return event.type, event.session, event.text("call")
     if event.type in rows.OF_REQUEST and event.text("request"):
         return event.type, "", event.text("request")

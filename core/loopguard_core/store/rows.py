@@ -168,6 +168,10 @@ def pack(
                 harmless = _COUNTED
         elif kind in OF_REQUEST:
             row.request = _take(rest, "request", spell)
+            if row.request is None and kind == "request_opened":
+                rest.pop(
+                    "request", None
+                )  # what is no name must not stand before the one that it gets
     heavy = {}
     for name in HEAVY:
         if name in rest:

@@ -225,7 +225,8 @@ UNENDED = f"""
 SELECT {LEAN} FROM loopguard.event AS e
 LEFT JOIN LATERAL (SELECT 1 AS there FROM loopguard.event AS x WHERE x.session = e.session
   AND x.born = e.born AND x.call = e.call AND x.type = 'call_end' LIMIT 1) AS ended ON true
-WHERE e.session = %s AND e.{_BORN} AND e.type = 'call_start' AND ended.there IS NULL ORDER BY e.seq"""
+WHERE e.session = %s AND e.{_BORN} AND e.type = 'call_start' AND e.call IS NOT NULL
+  AND ended.there IS NULL ORDER BY e.seq"""
 
 # session, session, number
 NEXT_CHANGE = {
