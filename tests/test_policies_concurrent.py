@@ -144,3 +144,25 @@ def test_threads_that_hash_at_once_agree() -> None:
     one = Digester(b"key")
     right = [one(text) for text in texts] + [one.of(value)[1] for value in values]
     assert found == [right] * 4
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6])
+@pytest.mark.parametrize("name", list(STOPS))
+def test_no_call_of_a_batch_slips_past_a_threshold_that_stands(
+    name: str, size: int, tmp_path: Path
+) -> None:
+    """Whatever another detector of the policy says of calls that stand side by side in one message."""
+
+    def message(number: int, calls: int) -> list[bool]:
+        decisions = [live.before("fetch", {"url": "x"}, message=f"m{number}") for _ in range(calls)]
+        for decision in decisions:
+            live.after(decision, "boom", outcome="error")
+        return [decision.run for decision in decisions]
+
+    with session(store_in(tmp_path), **settings(name)) as live:
+        number = 0
+        while message(number, 1)[0]:
+            number += 1
+        for _ in range(4):
+            number += 1
+            assert not any(message(number, size))

@@ -61,23 +61,19 @@ class Progress(Policy):
         record = call.records[self._name]
         signature = f"{call.tool}:{record['s']}"
         agent = self._agents.get(call.agent)
-        count = 1
+        count, found = 1, None
         if agent is not None:
             asked = agent.asked.get(signature)
             if asked is not None:
-                if asked.message == call.message:
-                    verdict = self._burst(call, record, asked)
-                    if verdict is not None:
-                        return verdict
+                if asked.message == call.message and asked.idle >= limits.BURST_WARN:
+                    found = self._burst(call, record, asked)
                 count = asked.answers.get(asked.last, 0) + asked.refused + asked.open + 1
                 if count > 2 or asked.outages:
-                    verdict = self._again(call, record, agent, asked)
-                    if verdict is not None:
-                        return verdict
+                    found = _stronger(found, self._again(call, record, agent, asked))
             if agent.dry_tools and _parched(agent):
-                verdict = self._varying(call, record, signature, agent, asked)
-                if verdict is not None:
-                    return verdict
+                found = _stronger(found, self._varying(call, record, signature, agent, asked))
+            if found is not None:
+                return found
         own = self._limits(call.tool) if self._per_tool else self.limits
         return Verdict(ALLOW, "progress", signature, count, own.block_at, traits(record))
 
@@ -207,10 +203,8 @@ class Progress(Policy):
     def _limits(self, tool: str) -> Limits:
         return self._per_tool.get(tool, self.limits) if self._per_tool else self.limits
 
-    def _burst(self, call: Call, record: Record, asked: Asked) -> Verdict | None:
+    def _burst(self, call: Call, record: Record, asked: Asked) -> Verdict:
         """Identical calls inside one message: the model has not seen the answer to the first."""
-        if asked.idle < limits.BURST_WARN:
-            return None
         stops = asked.idle >= limits.BURST_BLOCK
         return self._verdict(
             Tier.BLOCK if stops else Tier.WARN,
@@ -395,6 +389,13 @@ class Progress(Policy):
     ) -> Verdict:
         grounds = traits(record, how)
         return Verdict(tier, "progress", signature, count, threshold, grounds, detector, reason)
+
+
+def _stronger(found: Verdict | None, other: Verdict | None) -> Verdict | None:
+    """The verdict of the higher tier, the first of equals: one detector's warning hides no other's stop."""
+    if found is None or (other is not None and other.tier > found.tier):
+        return other
+    return found
 
 
 def _parched(agent: Agent) -> bool:
