@@ -6,7 +6,9 @@ import time
 
 import pytest
 
+from loopguard_core import known_commands
 from loopguard_core.events import dump
+from loopguard_core.known_secrets import TAKERS
 from loopguard_core.redact import MARK, Redactor
 from redacted import is_hidden, is_untouched
 from shapes import forget_shapes
@@ -102,6 +104,13 @@ def test_the_same_flag_of_another_command_is_not(text: str) -> None:
 @pytest.mark.parametrize("sign", ["\\", "`"])
 def test_a_command_goes_on_behind_the_end_of_a_line(sign: str) -> None:
     is_hidden(GOES_ON.format(*[sign] * 3).replace("hunter2hunter", "{}"), "hunter2hunter")
+
+
+def test_no_command_is_passed_over() -> None:
+    for flag, commands in known_commands._BY_FLAG.items():
+        for command, word in commands.items():
+            named = f"{command} {word}"
+            assert flag == "store" or any(part in named for part in TAKERS), named
 
 
 def test_a_command_ends_with_its_line() -> None:

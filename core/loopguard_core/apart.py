@@ -7,10 +7,13 @@ from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     Span = tuple[int, int]
 
+#: where a word begins that could be a secret, and of how many it is tried
+_WORD = r"(?:(?<![A-Za-z0-9\\])|(?<=\\[bfnrt]))(?=[A-Za-z0-9+/=_.~!@#$%^&*-]{8})"
+_MOST = 20_000
 _SPELLED = ("\\b", "\\f", "\\n", "\\r", "\\t")
 
 #: ``"name": "api_key", "value": "…"``, and what a browser is told to type: ``"element": "Password field", "text": "…"``
@@ -111,6 +114,23 @@ def again(text: str, secrets: Iterable[str]) -> list[Span]:
             if _begins(text, at) and not text[end : end + 1].isalnum():
                 found.append((at, end))
             at = text.find(secret, end)
+    return found
+
+
+def told(text: str, secrets: Iterable[tuple[int, str]], digest: Callable[[str], str]) -> list[Span]:
+    """Where words of the JSON *text* stand that are *secrets*, of which the length and the *digest* are known."""
+    digests: dict[int, set[str]] = {}
+    for size, one in secrets:
+        digests.setdefault(size, set()).add(one)
+    found, tried = [], 0
+    for begin in compiled(_WORD).finditer(text):
+        at = begin.start()
+        for size, known in digests.items():
+            end = at + size
+            if end < len(text) and not text[end].isalnum() and tried < _MOST:
+                tried += 1
+                if digest(text[at:end])[:12] in known:
+                    found.append((at, end))
     return found
 
 

@@ -282,6 +282,8 @@ def _cache_file(content: bytes, path: str, environ: Mapping[str, str]) -> str:
 
 #: Below it: what hooks could not write to the log.
 MISSING = "missing"
+#: and where its hooks leave word of the secrets they met
+REMEMBERED = "remembered"
 
 
 def state_folder(environ: Mapping[str, str] | None = None) -> str:

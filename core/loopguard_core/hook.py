@@ -17,7 +17,7 @@ import time
 
 from loopguard_core import files, hook_signals, patterns, pinning
 from loopguard_core.agents import host
-from loopguard_core.config import MISSING, ConfigError, denies, state_folder
+from loopguard_core.config import MISSING, REMEMBERED, ConfigError, denies, state_folder
 from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.agents.host import Adapter, Heard
     from loopguard_core.pinning import Pin
+    from loopguard_core.redact import Redactor
     from loopguard_core.store.contract import Store
 
 
@@ -222,11 +223,33 @@ class Hook:
             self.say(told)
         if store is not None and os.path.isdir(os.path.join(state_folder(self.environ), MISSING)):
             self._own_up(heard, live)
-        answer = self._judge(heard, live)
+        redactor = store.redactor if store is not None else None
+        if redactor is None:
+            answer = self._judge(heard, live)
+        else:
+            answer = self._remembering(heard, live, redactor)
         if live.failure:
             self._count(heard, live.failure)
         if heard.kind == host.END and store is not None:
             store.close()
+        return answer
+
+    def _remembering(
+        self, heard: Heard, live: LiveSession, redactor: Redactor
+    ) -> dict[str, Any] | None:
+        """Judge, with what earlier hooks of the session met of secrets; the next one knows what this one meets."""
+        if os.path.isdir(os.path.join(state_folder(self.environ), REMEMBERED)):
+            from loopguard_core import remembering  # most sessions meet none
+
+            remembering.recall(heard.session, self.environ, redactor)
+        answer = self._judge(heard, live)
+        if redactor.met():
+            from loopguard_core import remembering
+
+            if heard.kind == host.END:
+                remembering.drop(heard.session, self.environ)
+            else:
+                remembering.keep(heard.session, self.environ, redactor)
         return answer
 
     def _count(self, heard: Heard, why: str) -> None:

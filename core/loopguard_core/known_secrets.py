@@ -10,6 +10,8 @@ The forms are those that the vendors document, and that the public lists of secr
 
 from __future__ import annotations
 
+from sys import modules
+
 from loopguard_core.patterns import QUOTE, TEXT, compiled, escape
 
 TYPE_CHECKING = False
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-__all__ = ["START", "TOKENS", "Shape", "all_from", "each", "tokens"]
+__all__ = ["START", "TAKERS", "TOKENS", "Shape", "all_from", "each", "tokens"]
 
 #: Where a word begins: also behind what JSON spells with a letter or a digit, such as the end of a line.
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
@@ -118,6 +120,14 @@ _DASH = rf"""(?x)-(?:
     |(?<=U){_next("n_2")}[^\s'"\\%]{{1,100}}%(?P<smb>[^\s'"\\]{{1,2000}}))
   | [A-Za-z-](?:(?<=[ "'(`]-.)|(?<=\\[nt]-.))(?:(?<!-)[A-Za-z]{{0,3}}(?<=[AEKNPUXabkptuw])
     |(?<=--)(?:user|auth|body|value|cert|(?:src-|dest-)?creds|oauth2-bearer)){_WORD})"""
+
+#: What knows the commands; a process that lives for one call loads it only where a text has a piece of one's name.
+_KNOWN = "loopguard_core.known_commands"
+TAKERS = tuple(
+    "sql login curl http mongo redis zip keygen ssl secret sudo mariadb ldap smb snmp xh wget nuget sqsh bcp ipmi mosquitto rar 7z"
+    " valkey keydb rpcclient wmic winexe hurl aria2c ffuf siege couchbase elastic lftp ab twine poetry cqlsh cypher winrm nxc netexec"
+    " exec rabbit rdesktop ncftp security useradd usermod beeline arango doctl aws skopeo buildah podman -u".split()
+)
 
 # -- what follows an underscore, a dot, an A
 
@@ -228,6 +238,7 @@ def tokens(text: str) -> tuple[list[Span], list[re.Match[str]]]:
     """Where secrets stand in the JSON *text* that are known by what they look like; names of the environment's secrets."""
     spans: list[Span] = []
     names: list[re.Match[str]] = []
+    flags: list[re.Match[str]] = []
     for letter, shape in _TOKENS:
         if letter in text and (first := shape.search(text)):
             for m in all_from(first):
@@ -237,7 +248,10 @@ def tokens(text: str) -> tuple[list[Span], list[re.Match[str]]]:
                 elif kind == "env":
                     names.append(m)
                 else:
-                    spans += _of_command(text, m, kind)
+                    flags.append(m)
+    if flags and (_KNOWN in modules or any(part in text for part in TAKERS)):
+        for m in flags:
+            spans += _of_command(text, m, m.lastgroup or "")
     return spans, names
 
 

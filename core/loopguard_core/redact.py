@@ -76,7 +76,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Redactor:
     """Takes secrets out, with this machine's *key* for the digests in the markers."""
 
-    __slots__ = ("_adds", "_digester", "_fields", "_foreign", "_known", "rules")
+    __slots__ = ("_adds", "_digester", "_fields", "_foreign", "_known", "_told", "rules")
 
     def __init__(self, key: bytes = b"", rules: Redaction | None = None) -> None:
         self.rules = rules or Redaction()
@@ -86,6 +86,8 @@ class Redactor:
         self._foreign = not "".join(self.rules.fields).isascii()
         #: the latest secrets that were found: they go wherever else they stand, named or not
         self._known: tuple[str, ...] = ()
+        #: those that other processes of the session found, by length and digest
+        self._told: tuple[tuple[int, str], ...] = ()
 
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
@@ -95,6 +97,15 @@ class Redactor:
             if is_unmistakable(secret):
                 self._known = (*self._known[1 - _REMEMBERED :], secret)
         return f"{MARK}{self._digester(secret)[:12]}]"
+
+    def met(self) -> list[tuple[int, str]]:
+        """Of the latest secrets that were found: how long each is, and its digest. ``recall`` takes them."""
+        own = [(len(secret), self._digester(secret)[:12]) for secret in self._known]
+        return [*(told for told in self._told if told not in own), *own][-_REMEMBERED:]
+
+    def recall(self, met: Iterable[tuple[int, str]]) -> None:
+        """Take out, wherever they stand, also the secrets that another process ``met``."""
+        self._told = tuple(met)[-_REMEMBERED:]
 
     def __call__(self, text: str) -> str:
         """The JSON *text* without secrets, still JSON; the same object where there is none."""
@@ -123,7 +134,7 @@ class Redactor:
                 spans += each(text, *m.span(m.lastindex or 0))
         if self._fields:
             spans += named(text, low, self._fields)
-        if spans or self._known:
+        if spans or self._known or self._told:
             return self._replace(text, spans)
         return text
 
@@ -136,8 +147,10 @@ class Redactor:
         return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
     def _replace(self, text: str, spans: list[Span]) -> str:
-        from loopguard_core.apart import again, is_unmistakable  # few processes meet a secret
+        from loopguard_core.apart import again, is_unmistakable, told  # few processes meet a secret
 
+        if self._told:
+            spans += told(text, self._told, self._digester)
         for start, end in spans:
             if not _marked(text, start):
                 self.marker(text[start:end])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from loopguard_core.events import Event
+    from loopguard_core.redact import Redactor
 
 #: A console is attached while its last beat is not older than this.
 ATTACHED_SECONDS = 10.0
@@ -232,6 +233,8 @@ class Store:
     place = ""
     #: True where another process does the writing, so that who waits for it can do something else.
     remote = False
+    #: What takes secrets out of what is appended; None: nothing does.
+    redactor: Redactor | None = None
 
     @property
     def generation(self) -> int:

@@ -44,7 +44,7 @@ class SqliteStore(Store):
         limit: int = rows.LIMIT,
     ) -> None:
         self.place = path
-        self._redactor = redactor
+        self.redactor = redactor
         self._has_secret_tool = redactor is not None and bool(redactor.rules.never_store)
         self._limit = limit
         self._link = Link(path, create=create, read_only=read_only)
@@ -63,7 +63,7 @@ class SqliteStore(Store):
             raise ValueError("an event needs a session to be appended")
         row = None
         if type(event) is Judged and not self._has_secret_tool:
-            texts = rows.usual(event, self._redactor, self._limit)
+            texts = rows.usual(event, self.redactor, self._limit)
             if texts is not None:
                 own = self._own
                 if own is not None and len(texts[1]) <= rows.INLINE:
@@ -82,7 +82,7 @@ class SqliteStore(Store):
             session = rows.column(session)
         if row is None:
             never = self._has_secret_tool and self._never_stored(session, event)
-            row = rows.pack(event, self._redactor, self._limit, never=never)
+            row = rows.pack(event, self.redactor, self._limit, never=never)
         named = row.request
         if row.request is not None or kind == "request_opened":
             with self._link.lock, self._link.transaction():
@@ -140,7 +140,7 @@ class SqliteStore(Store):
         if self._has_secret_tool or any(e.type in rows.OF_REQUEST or not e.session for e in events):
             return []
         encode = encoder()
-        return [(e, rows.pack(e, self._redactor, self._limit, encode=encode)) for e in events]
+        return [(e, rows.pack(e, self.redactor, self._limit, encode=encode)) for e in events]
 
     def _insert(self, session: str, expect: int | None, event: Event, row: rows.Row) -> int:
         """Insert one event; its key."""
@@ -207,7 +207,7 @@ class SqliteStore(Store):
 
     def _never_stored(self, session: str, event: Event) -> bool:
         """True where the tool that *event* is about is one whose payloads are not stored."""
-        assert self._redactor is not None
+        assert self.redactor is not None
 
         def started(call: str) -> str:
             found = self._link.rows(
@@ -216,7 +216,7 @@ class SqliteStore(Store):
             return str(found[0][0] or "") if found else ""
 
         tool = records.tool_of(event, started, self.request)
-        return bool(tool) and self._redactor.rules.hides(tool)
+        return bool(tool) and self.redactor.rules.hides(tool)
 
     def _last_request(self) -> int:
         found = self._link.rows("SELECT seq FROM sqlite_sequence WHERE name = 'request'")

@@ -56,7 +56,7 @@ class PostgresStore(Store):
         patience: float = 0.0,
     ) -> None:
         self.place = place
-        self._redactor = redactor
+        self.redactor = redactor
         self._has_secret_tool = redactor is not None and bool(redactor.rules.never_store)
         self._limit = limit
         self._link = Link(
@@ -118,18 +118,18 @@ class PostgresStore(Store):
 
     def _pack(self, session: str, event: Event) -> rows.Row:
         never = self._has_secret_tool and self._never_stored(session, event)
-        return rows.pack(event, self._redactor, self._limit, never=never, spell=rows.narrow)
+        return rows.pack(event, self.redactor, self._limit, never=never, spell=rows.narrow)
 
     def _never_stored(self, session: str, event: Event) -> bool:
         """True where the tool that *event* is about is one whose payloads are not stored."""
-        assert self._redactor is not None
+        assert self.redactor is not None
 
         def started(call: str) -> str:
             found = self._link.rows(sql.TOOL, (session, session, rows.narrow(call)))
             return str(found[0][0] or "") if found else ""
 
         tool = records.tool_of(event, started, self.request)
-        return bool(tool) and self._redactor.rules.hides(tool)
+        return bool(tool) and self.redactor.rules.hides(tool)
 
     # -- reading ---------------------------------------------------------------------------------
 
