@@ -121,6 +121,25 @@ def test_a_grant_is_revoked_once(tmp_path: Path) -> None:
     assert store.last("s") == before
 
 
+def test_a_grant_of_a_session_that_has_ended_is_listed_and_revoked(tmp_path: Path) -> None:
+    store, path = store_in(tmp_path), tmp_path / "events.db"
+    with session(store, unattended_wait_seconds=0) as live:
+        while call(live).run:
+            pass
+    (asked,) = store.requests()
+    assert store.sessions()[0].ended
+    (given,) = command(path, "override", asked.request, "--until", "result", "--json").objects
+    for named in ([], ["s"]):
+        (listed,) = command(path, "grants", *named, "--json").objects
+        assert (listed["grant"], listed["session"]) == (given["grant"], "s")
+    assert given["grant"] in command(path, "grants").out
+    assert command(path, "revoke", given["grant"]).out == f"s: revoked, grant {given['grant']}\n"
+    assert command(path, "grants").out == "No override is in force.\n"
+    assert "is already revoked" in command(path, "revoke", given["grant"]).out
+    nowhere = command(path, "revoke", "G00")
+    assert (nowhere.code, "there is no grant G00" in nowhere.err) == (1, True)
+
+
 def test_a_breakpoint_is_cleared_once_and_only_where_it_is_set(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     store.append(Event("session_start", "s", data={"agent": "tester"}))

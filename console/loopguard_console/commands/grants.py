@@ -12,6 +12,7 @@ from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import safe, span
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.controls import Grant
+from loopguard_core.events import Event
 from loopguard_core.folding import fold
 from loopguard_core.store.contract import Session, Store
 
@@ -21,13 +22,16 @@ from loopguard_core.store.contract import Session, Store
 @json_option
 @click.pass_obj
 def grants(options: Options, session: str, as_json: bool) -> None:
-    """List the grants in force, with what is left of each. The command revoke takes one back."""
+    """List the grants in force, with what is left of each. The command revoke takes one back.
+
+    Also those of sessions that have ended: they hold when the session goes on.
+    """
     now = time.time()
     with reading(options) as store:
         if session:
             sessions = [find_session(store, session)]
         else:
-            sessions = [] if store is None else [s for s in store.sessions() if not s.ended]
+            sessions = [] if store is None else store.sessions()
         found = [(s, g) for s in sessions for g in in_force(store, s, now)]
     if as_json:
         for at, grant in found:
@@ -45,7 +49,7 @@ def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
     if store is None:
         return []
     standing = store.standing(session.session, session.seq)
-    if not any(event.type == "grant" for event in standing):
+    if not any(event.type == "grant" and _lasts(event, now) for event in standing):
         return []
     guard = guard_of(next((e for e in standing if e.type == "session_start"), None))
     for event in store.read_all(session.session, payloads=False):
@@ -53,6 +57,11 @@ def in_force(store: Store | None, session: Session, now: float) -> list[Grant]:
     return [
         g for g in guard.controls.grants if g.left != 0 and (g.expires is None or now < g.expires)
     ]
+
+
+def _lasts(grant: Event, now: float) -> bool:
+    expires = grant.data.get("expires")
+    return not isinstance(expires, int | float) or now < expires
 
 
 def _json(session: Session, grant: Grant) -> dict[str, Any]:

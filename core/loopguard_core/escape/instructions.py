@@ -169,8 +169,9 @@ def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decid
 
 
 def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: str = "") -> Decided:
-    """Take a grant back, once."""
-    names = [session] if session else [s.session for s in store.sessions() if not s.ended]
+    """Take a grant back, once, also in a session that has ended: it would hold when that goes on."""
+    running_first = [] if session else sorted(store.sessions(), key=lambda s: s.ended)
+    names = [session] if session else [s.session for s in running_first]
     for name in names:
         said = standing.latest(store, name, ("grant", "revoke"), grant)
         if said is None:
@@ -180,7 +181,7 @@ def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: s
             return Decided("revoked", [], grant=grant, already=[known] if known else [])
         write(store, name, "revoke", {"grant": grant}, by, note)
         return Decided("revoked", [name], grant=grant)
-    raise DecisionError(f"there is no grant {grant} in a session that runs")
+    raise DecisionError(f"there is no grant {grant}; `loopguard-console grants` lists them")
 
 
 def set_breakpoint(
