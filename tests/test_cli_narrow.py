@@ -82,6 +82,20 @@ def test_all_that_a_wide_list_says_stands_in_a_narrow_one(
         assert words(narrow) == words(wide)
 
 
+@pytest.mark.parametrize("width", [0, 40, 80, 200])
+def test_a_reason_is_whole_in_any_width(
+    monkeypatch: pytest.MonkeyPatch, store: Path, width: int
+) -> None:
+    (request,) = command(store, "pending", "--json").objects
+    reason = request["verdict"]["reason"]
+    assert len(reason) > 80
+    if width:
+        lines = shown(monkeypatch, width, "--store", store, "pending")
+    else:
+        lines = command(store, "pending").out.splitlines()
+    assert reason in " ".join(" ".join(lines).split())
+
+
 def test_who_decided_stands_below_a_call_where_it_does_not_fit(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

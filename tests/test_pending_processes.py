@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ def test_what_an_agent_that_died_left_does_not_come_back_as_its_session_is_ended
     known = store.session("agent")
     assert known is not None and known.ended
     assert escape.waiting(store) == []
+
+
+@pytest.mark.parametrize(("then", "said"), [("refuse", "it is refused"), ("run", "it runs")])
+def test_the_time_that_is_left_is_told_and_what_comes_then(
+    place: Path, then: str, said: str
+) -> None:
+    store = open_store(str(place))
+    with Agent(place, unattended_wait_seconds=3_599, unanswered={"block": then}) as agent:
+        agent.search(2)
+        agent.send(do="search", query="q")
+        assert pending(store).request
+        out = command(place, "pending").out
+        assert re.search(rf"waits 59:\d\d more, then {said}  ", out), out
 
 
 def test_who_may_only_read_sees_nothing_that_a_dead_agent_waited_for(

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from loopguard_console.render import pad, safe
+from loopguard_console.render import in_lines, pad, safe
 from loopguard_core.events import portable
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -43,18 +43,25 @@ def remark(text: object) -> None:
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = ()
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[int] = (),
+    whole: bool = False,
 ) -> None:
     """Columns under *heads*; those numbered in *right* (from 0) stand at their right edge.
 
     In a terminal that is too narrow, columns that do not fit stand on a line below, at the same place in
-    every row, so that no word is broken.
+    every row, so that no word is broken. Where the last column is *whole*, it is never cut: it takes as many
+    lines as it needs.
     """
     cells = [[safe(cell) for cell in row] for row in rows]
     columns = list(zip(heads, *cells, strict=True))
     line_cells = room()
     widest = min(_WIDEST, line_cells - len(BELOW)) if line_cells else _WIDEST
     widths = [min(widest, max(map(_width, column))) for column in columns]
+    if whole:
+        widths[-1] = max(map(_width, columns[-1]))
     to_right = set(right)
     groups = _groups(widths, line_cells)
     for line in (list(heads), *cells):
@@ -65,7 +72,9 @@ def table(
         for group in groups:
             shown = "  ".join(parts[group.start : group.stop]).rstrip()
             if group.start == 0 or shown:
-                click.echo(f"{BELOW if group.start else ''}{shown}")
+                text = f"{BELOW if group.start else ''}{shown}"
+                for part in in_lines(text, line_cells if whole else 0, indent=len(BELOW)):
+                    click.echo(part)
 
 
 def room() -> int:

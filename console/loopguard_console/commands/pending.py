@@ -42,7 +42,7 @@ def pending(options: Options, named: str, as_json: bool) -> None:
         return
     if found:
         heads = ("request", "tier", "time", "call", "session", "of", "why")
-        table(heads, [_cells(r, now) for r in found])
+        table(heads, [_cells(r, now) for r in found], whole=True)
     else:
         say("Nothing waits for you.")
     for halted in _halted(options, session):
@@ -115,15 +115,14 @@ def _cells(request: Request, now: float) -> list[str]:
         call,
         request.session,
         whose(request),
-        safe(why, 60),
+        safe(why),
     ]
 
 
 def _time(request: Request, now: float) -> str:
     if not waits(request):
         return f"not waiting; approve within {span((request.late_until or now) - now)}"
-    waited = span(now - (request.opened_ts or now))
     if request.deadline is None:
-        return f"waits {waited}, as long as it takes"
-    then = ", then it runs" if request.unanswered == "run" else ""
-    return f"waits {waited} of {span(request.deadline - (request.opened_ts or now))}{then}"
+        return "waits as long as it takes"
+    then = "it runs" if request.unanswered == "run" else "it is refused"
+    return f"waits {span(request.deadline - now)} more, then {then}"
