@@ -167,7 +167,8 @@ def test_positional_and_starred_arguments_have_a_place(guard: LoopGuard) -> None
 
 def test_a_session_marks_its_process_and_its_children(guard: LoopGuard, place: Path) -> None:
     assert os.environ["LOOPGUARD_SESSION"] == guard.session
-    with LoopGuard("child", policy="graded", say=lambda line: None) as child:
+    parent, quiet = guard.session, list[str]().append
+    with LoopGuard("child", parent=parent, policy="graded", say=quiet) as child:
         assert os.environ["LOOPGUARD_SESSION"] == child.session
     assert os.environ["LOOPGUARD_SESSION"] == guard.session
     guard.close()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib  # noqa: F401 - an agent lives long, and OpenSSL's digests are the faster ones
 import os
+from _thread import RLock
 from atexit import register, unregister
 from collections import deque
 from functools import wraps
@@ -62,6 +63,7 @@ __all__ = ["Config", "ConfigError", "Decision", "LoopGuard", "TurnHalted"]
 _WINDOW = 20
 #: what names the session in the environment: what was there before, then each open guard's, the latest last
 _names: list[str] = []
+_naming = RLock()
 
 
 class LoopGuard:
@@ -69,7 +71,8 @@ class LoopGuard:
 
     *agent* is what people see. *session* continues a session of that id (counts included), else a new
     one begins; an id that no environment could carry (of more than 600 bytes, or with a NUL) is shortened or
-    spelled out. *parent*: the session that started this one; by default the one in whose process it runs.
+    spelled out. *parent*: the session that started this one; by default that of the process which started this
+    one, never another guard's of this process.
     *store* is an open one, or the path of its file. *settings* are keys of ``loopguard.toml`` and win
     over the file. A wrong *setting* raises ``ConfigError`` here; a wrong file is said on stderr, and the
     defaults hold.
@@ -96,21 +99,20 @@ class LoopGuard:
         self._window: deque[str] = deque(maxlen=_WINDOW)
         if isinstance(store, (str, os.PathLike)):
             settings["store"], store = os.fspath(store), None
-        outer = os.environ.get(ENVIRONMENT, "")
         self.live = LiveSession(
             _configure(cwd, settings, say),
             self.session,
             agent=agent,
             cwd=cwd,
-            parent=outer if parent is None else parent,
+            parent=_started_by() if parent is None else parent,
             resumed=bool(session),
             store=store,
             say=say,
         )
-        if _names[-1:] != [outer]:
-            _names[:] = [outer]
-        _names.append(self.session)
-        os.environ[ENVIRONMENT] = self.session
+        with _naming:
+            _started_by()
+            _names.append(self.session)
+            os.environ[ENVIRONMENT] = self.session
         register(self.close)
 
     # -- sessions and turns ----------------------------------------------------------------------
@@ -124,12 +126,13 @@ class LoopGuard:
     def close(self, reason: str = "") -> None:
         """End the session. A second time does nothing."""
         unregister(self.close)
-        if self.session in _names[1:]:
-            del _names[len(_names) - 1 - _names[::-1].index(self.session)]
-            if os.environ.get(ENVIRONMENT) == self.session:
-                os.environ[ENVIRONMENT] = _names[-1]
-                if not _names[-1]:
-                    del os.environ[ENVIRONMENT]
+        with _naming:
+            if self.session in _names[1:]:
+                del _names[len(_names) - 1 - _names[::-1].index(self.session)]
+                if os.environ.get(ENVIRONMENT) == self.session:
+                    os.environ[ENVIRONMENT] = _names[-1]
+                    if not _names[-1]:
+                        del os.environ[ENVIRONMENT]
         self.live.end(reason)
 
     def new_turn(self, text: str = "", *, human: bool = True) -> None:
@@ -343,6 +346,26 @@ class LoopGuard:
         if advice:
             self._advised(decision, error, advice)
             BaseException.add_note(error, advice)
+
+
+def _started_by() -> str:
+    """The session of the process that started this one, empty where none is: what the environment named at first."""
+    with _naming:
+        named = os.environ.get(ENVIRONMENT, "")
+        if _names[-1:] != [named]:  # somebody else set it
+            _names[:] = [named]
+        return _names[0]
+
+
+def _after_fork_in_child() -> None:
+    """The process that started this one is the one that it was forked from."""
+    global _naming
+    _naming = RLock()
+    del _names[:-1]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _configure(cwd: str, settings: Mapping[str, Any], say: Callable[[str], None]) -> Config:
