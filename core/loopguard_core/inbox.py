@@ -35,12 +35,20 @@ def whoami() -> str:
     return f"{user()}@{os.uname().nodename}"
 
 
-def write(store: Store, session: str, type: str, data: dict[str, Any], by: str, note: str) -> int:
-    """Append an instruction of a human, with its author. Its number. Raises as the store does."""
+def write(
+    store: Store,
+    session: str,
+    type: str,
+    data: dict[str, Any],
+    by: str,
+    note: str,
+    expect: int | None = None,
+) -> int:
+    """Append an instruction of a human, with its author. Its number. *expect* as for ``append``, whose errors it raises."""
     said = {**data, "by": by or whoami()}
     if note:
         said["note"] = note
-    return store.append(Event(type, session, ts=time.time(), data=said))
+    return store.append(Event(type, session, ts=time.time(), data=said), expect=expect)
 
 
 def waiting(store: Store, now: float | None = None) -> list[Request]:
@@ -170,9 +178,19 @@ def abandoned(store: Store, asked: Request) -> str:
 
 
 def resolve(
-    store: Store, asked: Request, resolution: str, by: str, note: str, **more: object
+    store: Store,
+    asked: Request,
+    resolution: str,
+    by: str,
+    note: str,
+    *,
+    expect: int | None = None,
+    **more: object,
 ) -> int:
-    """Say in the log how *asked* ended. The event's number; raises ``Taken`` where that was said before."""
+    """Say in the log how *asked* ended. The event's number; raises ``Taken`` where that was said before.
+
+    *expect* as for ``append``.
+    """
     data = {
         "request": asked.request,
         "call": asked.call,
@@ -180,7 +198,7 @@ def resolve(
         "resolution": resolution,
         **more,
     }
-    return write(store, asked.session, "request_resolved", data, by, note)
+    return write(store, asked.session, "request_resolved", data, by, note, expect)
 
 
 def sweep_one(store: Store, asked: Request) -> str:
@@ -191,7 +209,7 @@ def sweep_one(store: Store, asked: Request) -> str:
 
 def _end(store: Store, asked: Request, resolution: str) -> str:
     """Resolve *asked* so, as nothing waits for it any more; how, or empty where somebody did before."""
-    more = {}
+    more: dict[str, Any] = {}
     if resolution in UNDECIDED and asked.late_until is not None:
         more["late_until"] = min(asked.late_until, time.time() + late_seconds(asked))
     try:

@@ -303,14 +303,25 @@ class Waiting:
         if word is None:
             return None
         if now.action == "run":
-            grant = now.ref if now.cause == "grant" else ""
-            return self.resolve(ticket, "approved", by=by, grant=grant)
+            if now.cause != "grant":
+                return self.resolve(ticket, "approved", by=by)
+            answer = self._written(ticket, "approved", {"by": by, "grant": now.ref}, once=True)
+            if answer is None:  # somebody wrote meanwhile, who may have spent the grant
+                ticket.seen = None
+                return self._look(ticket)
+            return answer
         if now.cause == "halt":
             return self.resolve(ticket, "halted", by=by, note=now.note)
         return None
 
     def resolve(self, ticket: Ticket, resolution: str, **said: str) -> Answer:
         """Resolve the request from the agent's side; where a human was faster, theirs is the answer."""
+        return self._written(ticket, resolution, said) or Answer("expired")
+
+    def _written(
+        self, ticket: Ticket, resolution: str, said: dict[str, str], *, once: bool = False
+    ) -> Answer | None:
+        """The answer, in the log; with *once* only where nobody wrote to it meanwhile, else None."""
         data: dict[str, Any] = {
             "request": ticket.request,
             "call": ticket.call,
@@ -323,10 +334,12 @@ class Waiting:
         if ticket.request:
             resolved = self._journal.event("request_resolved", data)
             try:
-                self._journal.add(resolved)
+                self._journal.add(resolved, once)
             except Taken:
                 self._journal.catch_up()
                 return self._resolved(ticket) or Answer("expired")
+            if once and not resolved.seq and not self._journal.failure:
+                return None
             owe(self._journal, resolved)
         return Answer(resolution, said.get("by", ""), said.get("note", ""))
 

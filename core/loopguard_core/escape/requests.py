@@ -22,6 +22,7 @@ from loopguard_core.store.contract import Taken
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from loopguard_core.store.contract import Request, Store
 
@@ -84,7 +85,7 @@ def _decide(
 
 
 def _resolve(
-    store: Store, asked: Request, resolution: str, by: str, note: str, **more: object
+    store: Store, asked: Request, resolution: str, by: str, note: str, **more: Any
 ) -> Decided:
     if asked.resolution:
         raise AlreadyDecided(asked)
