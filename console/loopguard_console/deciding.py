@@ -143,6 +143,7 @@ class Decider:
         escape.cancel(self._store, session, note="the session was deleted")
         events = self._store.forget(session)
         search.forget(self._store, [session])
+        self._store.tidy()
         return f"deleted, with {events} events"
 
     def _settings(self, session: str) -> Config:

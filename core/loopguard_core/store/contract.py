@@ -409,7 +409,7 @@ class Store:
         """An interrupt left a method of this store in the middle, in this thread: let go of what it held."""
 
     def tidy(self) -> None:
-        """Do what would cost a call too much: cheap where nothing is to be done. Never raises."""
+        """Do what would cost a call too much, also so that what was forgotten is not left to read. Never raises."""
 
     def leave(self) -> None:
         """Let go as fast as can be, in a process that ends now (``os._exit``). Never raises."""

@@ -403,7 +403,9 @@ class SqliteStore(Store):
         self._link.recover()
 
     def tidy(self) -> None:
-        self._link.tidy(cut=True)
+        self._link.tidy(
+            0, cut=True
+        )  # what was overwritten stands in the file until it is written back
 
     def leave(self) -> None:
         self._link.leave()
