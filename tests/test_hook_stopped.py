@@ -65,6 +65,27 @@ def test_a_hook_that_is_stopped_answers_as_configured(
     assert f"stopped by signal {int(number)}" in err and err.count("\n") == 1
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal can be held back")
+def test_a_hook_answers_in_time_also_where_its_host_holds_the_timer_back(tmp_path: Path) -> None:
+    held = "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]); os.execv(sys.argv[1], sys.argv[1:])"
+    host = Agent(tmp_path, config=DENY)
+    hook = subprocess.Popen(
+        [sys.executable, "-c", held, *ARGV, "--store", str(host.store), "--limit", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(HOME=str(tmp_path)),
+    )
+    assert hook.stdin is not None
+    with hook.stdin as stdin:
+        stdin.write(host.said()[:-1])
+        stdin.flush()
+        hook.wait(timeout=30)
+        code, out, _ = ended(hook)
+    assert code == 0 and '"permissionDecision":"deny"' in out
+
+
 def test_a_call_that_waits_for_a_human_stays_stopped(tmp_path: Path) -> None:
     host = Agent(tmp_path, config=GRADED + "unattended_wait_seconds = 50\n")
     host.loop()

@@ -31,12 +31,16 @@ class CutShort(BaseException):
 
 
 def watch(seconds: float) -> None:
-    """Raise ``CutShort`` in *seconds*, or when the process is stopped; not by a signal that it was told to ignore."""
+    """Raise ``CutShort`` in *seconds*, or when the process is stopped; not by a signal that it was told to ignore.
+
+    A host may have held the timer's signal back, as a thread pool does; a process that it starts inherits that.
+    """
     for number in _STOPS:
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _cut)
     if _TIMER:
         _signal.signal(_TIMER, _cut)
+        _heard()
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
@@ -60,8 +64,15 @@ def leave_within(seconds: float, code: int) -> bool:
     """End the process with *code* in *seconds*, wherever it is; False where that cannot be had."""
     if _TIMER:
         _signal.signal(_TIMER, lambda *_: os._exit(code))
+        _heard()
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
     return bool(_TIMER)
+
+
+def _heard() -> None:
+    """Let the timer's signal through."""
+    if mask := getattr(_signal, "pthread_sigmask", None):
+        mask(_signal.SIG_UNBLOCK, (_TIMER,))
 
 
 def _cut(number: int, frame: Any) -> None:
