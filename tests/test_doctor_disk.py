@@ -49,6 +49,14 @@ def test_a_limit_on_the_size_of_files_is_said(
     assert all("200.0k" in f.what and "ulimit -f" in f.mend for f in found)
 
 
+def test_a_store_under_two_names_is_said(place: Path) -> None:
+    other = place.with_name("other.db")
+    other.hardlink_to(place)
+    for name in (place, other):
+        (finding,) = [f for f in disk.examine(str(name)) if f.state == WRONG]
+        assert "2 names (hard links)" in finding.what and "find" in finding.mend
+
+
 def test_a_key_that_cannot_be_used_is_said(place: Path) -> None:
     key = Path(key_file(str(place)))
     key.write_bytes(b"short")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import shutil
 import sqlite3
@@ -244,6 +245,20 @@ def test_a_full_disk_is_said_and_the_store_goes_on_when_there_is_room(place: Pat
     assert note(store) == last + 1
     with sqlite3.connect(place) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_CANTOPEN])
+def test_a_disk_without_room_for_a_log_is_called_full(
+    place: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Where no agent runs there is no log yet: SQLite fails to make one, and does not say why."""
+    found = os.statvfs(place.parent)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    assert "full" not in describe(str(place), error)
+    full = os.statvfs_result((*found[:4], 0, *found[5:]))
+    monkeypatch.setattr(os, "statvfs", lambda path: full)
+    assert "cannot grow: the disk is full; make room" in describe(str(place), error)
 
 
 @pytest.mark.parametrize("most", [resource.RLIM_INFINITY, 10**12])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import shlex
 import shutil
 import sqlite3
 from pathlib import Path
@@ -32,14 +33,14 @@ def examine(place: str) -> list[Finding]:
         return _key(place)
     if not path.exists() or not ours(path):
         return []
-    return [*_room(path), *_limit(path), *_network(path), *_key(place)]
+    return [*_room(path), *_limit(path), *_network(path), *_names(path), *_key(place)]
 
 
 def _room(path: Path) -> list[Finding]:
     free = shutil.disk_usage(path.parent).free
     if free >= LITTLE_ROOM:
         return [Finding(AREA, OK, f"{size(free)}B are free on its disk")]
-    mend = "make room, or loopguard-console prune"
+    mend = "make room (some megabytes), then loopguard-console prune lets old sessions go"
     return [Finding(AREA, WRONG, f"only {size(free)}B are free where {path} is", mend)]
 
 
@@ -55,6 +56,15 @@ def _limit(path: Path) -> list[Finding]:
     what = f"no file may be larger than {size(most)}B here (ulimit -f), and the store has {size(largest)}B"
     mend = "ulimit -f unlimited, where agents are started too; or loopguard-console prune"
     return [Finding(AREA, WRONG, what, mend)]
+
+
+def _names(path: Path) -> list[Finding]:
+    """SQLite's log stands beside the name that it was opened by: under two names there would be two logs."""
+    names = path.stat().st_nlink
+    if names < 2:
+        return []
+    what = f"{path} has {names} names (hard links): who opens it by another one loses events"
+    return [Finding(AREA, WRONG, what, f"keep one: find . -samefile {shlex.quote(str(path))}")]
 
 
 def _network(path: Path) -> list[Finding]:

@@ -8,6 +8,10 @@ import sqlite3
 from loopguard_core.store.contract import Replaced
 from loopguard_core.store.paths import logs
 
+_FULL = (
+    "cannot grow: the disk is full",
+    "make room (some megabytes), then loopguard-console prune lets old sessions go",
+)
 _WORDS = {
     sqlite3.SQLITE_BUSY: (
         "is locked by another process",
@@ -15,10 +19,7 @@ _WORDS = {
     ),
     sqlite3.SQLITE_LOCKED: ("is locked by this process", "end the transaction that holds it"),
     sqlite3.SQLITE_PROTOCOL: ("is locked by another process", "try again"),
-    sqlite3.SQLITE_FULL: (
-        "cannot grow: the disk is full",
-        "make room, or loopguard-console prune",
-    ),
+    sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_READONLY: (
         "is read-only",
         "give this user write permission on the file and its directory",
@@ -39,6 +40,10 @@ _WORDS = {
     sqlite3.SQLITE_IOERR: ("cannot be read or written by the system", "look at the disk"),
 }
 
+#: What SQLite says where it cannot make a log, or the file that is shared beside it.
+_UNMADE = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+#: Bytes that these need, with some to spare.
+_NEEDED = 100_000
 #: Bytes that a file may still grow where a limit on its size need not be what kept it from that.
 _ROOM = 2_000_000
 
@@ -47,10 +52,21 @@ def describe(path: str, error: sqlite3.Error, name: str = "the event store") -> 
     """One line about *error* at the store *path*; the last part, after ``; ``, is what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     what, advice = _WORDS.get(code, (f"failed: {error}", "loopguard-console doctor looks closer"))
+    if code in _UNMADE and _is_full(path):
+        what, advice = _FULL
     if code == sqlite3.SQLITE_IOERR and (most := _limit(path)):
         what = f"cannot grow: no file of this process may be larger than {most:,} bytes (ulimit -f)"
         advice = "raise that limit where this process is started, or loopguard-console prune"
     return f"{name} {path} {what}; {advice}"
+
+
+def _is_full(path: str) -> bool:
+    """True where the disk of the store has no room for as much as its log."""
+    try:
+        found = os.statvfs(os.path.dirname(path) or ".")
+    except (OSError, AttributeError):
+        return False
+    return found.f_bavail * found.f_frsize < _NEEDED
 
 
 def _limit(path: str) -> int:
