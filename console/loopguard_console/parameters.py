@@ -26,6 +26,15 @@ class Amount(click.FloatRange):
 
     name = "number"
 
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number; NaN is none, though no bound would keep it out."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        return number
+
 
 def format_option(command: _F) -> _F:
     """The option ``--format`` of commands that read transcripts."""

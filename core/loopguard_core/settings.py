@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_INFINITE = float("inf")
+#: Beyond it a whole number may be none that counts as seconds do.
+_FAR = 1e300
 
 
 class ConfigError(ValueError):
@@ -72,8 +73,8 @@ class Reader:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.error(key, f"is a number, not {value!r}")
-        if not 0 <= value < _INFINITE:
-            raise self.error(key, f"is a number from 0, not {value!r}")
+        if not 0 <= value <= _FAR:
+            raise self.error(key, f"is a number from 0, not {str(value)[:40]}")
         return float(value)
 
     def whole(self, key: str, default: int) -> int:

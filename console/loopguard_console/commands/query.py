@@ -22,6 +22,10 @@ _VIEWS = ("calls", "payloads", "events", "sessions", "requests")
 Answer = tuple[list[str], list[Sequence[Any]]]
 
 
+#: Rows beyond which nobody counts.
+_MOST = 2**31 - 2
+
+
 @click.command()
 @click.argument("sql", required=False)
 @click.option(
@@ -44,7 +48,7 @@ def query(options: Options, sql: str | None, limit: int, as_json: bool) -> None:
         _show_views(_server_views(place) if is_url(place) else _file_views(place), as_json)
     else:
         ask = _ask_server if is_url(place) else _ask_file
-        _show(ask(place, sql, limit + 1), limit, as_json)
+        _show(ask(place, sql, min(limit, _MOST) + 1), limit, as_json)
 
 
 def _server_views(place: str) -> dict[str, list[str]]:
