@@ -13,7 +13,12 @@ from interrupting import Interrupt
 from loopguard_core.store.contract import Store
 from sessions import loop, pending, session, store_in
 
-ANOTHER: list[tuple[str, dict[str, Any]]] = [("read", {"q": 2}), ("search", {"q": 1})]
+#: another call under the id of ``read`` with 1, in its message ``m1``
+ANOTHER: list[tuple[str, dict[str, Any], str]] = [
+    ("read", {"q": 2}, ""),
+    ("search", {"q": 1}, ""),
+    ("read", {"q": 1}, "m2"),
+]
 
 
 def ends(store: Store, name: str = "s") -> dict[str, str]:
@@ -21,9 +26,9 @@ def ends(store: Store, name: str = "s") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("runs", [True, False])
-@pytest.mark.parametrize(("tool", "args"), ANOTHER)
+@pytest.mark.parametrize(("tool", "args", "message"), ANOTHER)
 def test_wherever_it_comes_while_another_call_is_judged(
-    tmp_path: Path, tool: str, args: dict[str, Any], runs: bool
+    tmp_path: Path, tool: str, args: dict[str, Any], message: str, runs: bool
 ) -> None:
     """The first call under the id still *runs*, or has ended."""
     store = store_in(tmp_path)
@@ -32,13 +37,13 @@ def test_wherever_it_comes_while_another_call_is_judged(
         nth += 1 if nth < 30 else 3
         name = f"s{nth}"
         live = session(store, name)
-        first = live.before("read", {"q": 1}, call="c1")
+        first = live.before("read", {"q": 1}, call="c1", message="m1")
         if not runs:
             live.after(first, "text")
         judged = None
         try:
             with Interrupt(nth) as interrupt:
-                judged = live.before(tool, args, call="c1")
+                judged = live.before(tool, args, call="c1", message=message)
         except KeyboardInterrupt:
             assert live.guard.open_calls() == (["c1"] if runs else [])
         else:

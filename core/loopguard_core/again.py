@@ -127,15 +127,16 @@ def _of_a_hook(
     return () if another and not turn else (f"turn {turn}",)
 
 
-def name_of(guard: Guard, call: str, tool: str, digest: str) -> str:
+def name_of(guard: Guard, call: str, tool: str, digest: str, message: str = "") -> str:
     """The name in the log of the open call that was asked about under *call*, empty where there is none.
 
-    What is open under *call* itself may be another call. Without an id it is one that looks the same.
+    What is open under *call* itself may be another call, also of another *message* where that is given. Without an id
+    it is one that looks the same.
     """
     if not call:
         return guard.open_call(tool, digest)
     for name in (call, *reversed(guard.open_calls())):
-        if _is_named(name, call) and guard.is_open(name, tool, digest):
+        if _is_named(name, call) and guard.is_open(name, tool, digest, message):
             return name
     return ""
 

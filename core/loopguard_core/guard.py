@@ -144,10 +144,15 @@ class Guard:
         same = [c for c in named if c.records.get(EXACT, {}).get("a") == digest]
         return (same or named)[0].call if named else ""
 
-    def is_open(self, call: str, tool: str, digest: str) -> bool:
-        """Whether *call* is open, and one of *tool* with these exact arguments. *digest* as for ``open_call``."""
+    def is_open(self, call: str, tool: str, digest: str, message: str = "") -> bool:
+        """Whether *call* is open, and one of *tool* with these exact arguments, and of *message* if that is given.
+
+        *digest* as for ``open_call``.
+        """
         opened = self._open.get(call)
         if opened is None or opened.call.tool != tool:
+            return False
+        if message and opened.call.message != message:
             return False
         return opened.call.records.get(EXACT, {}).get("a") == digest
 

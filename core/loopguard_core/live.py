@@ -209,7 +209,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         except BaseException:
-            self._interrupted(call, tool, args)
+            self._interrupted(call, tool, args, message)
             raise
         return decision
 
@@ -245,7 +245,7 @@ class LiveSession:
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             return self._broken(error, tool, args, call)
         except BaseException:
-            self._interrupted(call, tool, args)
+            self._interrupted(call, tool, args, message)
             raise
         return decision
 
@@ -451,21 +451,21 @@ class LiveSession:
         self._say(f"the outcome of a call is one of {known}, not {said}: recorded as error")
         return "error"
 
-    def _interrupted(self, call: str, tool: str, args: object) -> None:
+    def _interrupted(self, call: str, tool: str, args: object, message: str) -> None:
         """An interrupt came while *call* was judged: it does not run."""
         self._met = call
         if not self._brief:
-            self.cancel(call, tool, args)
+            self.cancel(call, tool, args, message)
 
-    def cancel(self, call: str, tool: str, args: object) -> None:
+    def cancel(self, call: str, tool: str, args: object, message: str = "") -> None:
         """*call* does not run after all: a process that serves one call was kept from judging it."""
         from loopguard_core.again import name_of  # few calls are interrupted
 
         with self._lock:
             if self._journal.undo():
                 digest = Payload(args, self._digester).digest
-                call = name_of(self.guard, self._met or call, text_of(tool), digest)
-                self._stopped().abandon(call)
+                call, tool, message = self._met or call, text_of(tool), text_of(message)
+                self._stopped().abandon(name_of(self.guard, call, tool, digest, message))
 
     def _undone(self) -> bool:
         """An interrupt came in the middle of a step: nothing of it stays half done. False where that fails.
