@@ -16,9 +16,9 @@ from loopguard_console.errors import Failure, Refused
 from loopguard_console.feed import Feed
 from loopguard_console.files import write_new
 from loopguard_console.guards import guard_of
+from loopguard_console.naming import remembered
 from loopguard_console.notifying import Desktop
 from loopguard_console.output import remark
-from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe
 from loopguard_console.retention import Retention
 from loopguard_console.sending import Sender
@@ -73,7 +73,7 @@ def live_app(
         decider=None if only_watch else Decider(store),
         why_not=only_watch,
         desktop=Desktop() if notifies else None,
-        remembered=_remembered(),
+        remembered=remembered(),
         store=store,
     )
 
@@ -87,20 +87,16 @@ def stored_app(session: str, store_path: str | None = None) -> ConsoleApp:
     def reading() -> Store:
         return open_store(store_path, create=False, read_only=True)
 
-    desk, remembered = _desk(reading(), live=False), _remembered()
-    desk.judged = lambda name: chosen(remembered, name)
+    desk, kept = _desk(reading(), live=False), remembered()
+    desk.judged = lambda name: chosen(kept, name)
     return ConsoleApp(
         desk,
         source=session,
         feed_of=lambda post: Feed(
             reading, post, host=os.uname().nodename, beats=False, only=session
         ),
-        remembered=remembered,
+        remembered=kept,
     )
-
-
-def _remembered() -> Remembered:
-    return Remembered(Path(folder_of(default_store()), "console.json"))
 
 
 def _desk(store: Store, *, live: bool) -> Desk:
@@ -120,13 +116,13 @@ def replay_app(events: Iterable[Event], *, title: str, config: Config | None = N
         guard_of=lambda start: guard_of(start, config, tell),
         events_of=lambda session: ListEvents(),
     )
-    remembered = _remembered()
+    kept = remembered()
     if config is None:  # what is asked for now counts before what was chosen once
-        desk.judged = lambda session: chosen(remembered, session or title)
+        desk.judged = lambda session: chosen(kept, session or title)
     rest = (event for _, event in expand(events))
     desk.record(islice(rest, AT_ONCE))
     desk.begin()
-    app = ConsoleApp(desk, source=title, rest=rest, remembered=remembered)
+    app = ConsoleApp(desk, source=title, rest=rest, remembered=kept)
     app.greeting = "\n".join(early)
     hear = partial(app.say, bad=True)
     return app

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.liveness import liveness
+from loopguard_console.naming import called, may_mean
 from loopguard_console.render import safe
 from loopguard_core.config import (
     PASSWORD_ELSEWHERE,
@@ -163,20 +164,18 @@ def _running(sessions: list[Session]) -> list[Session]:
 
 
 def find_session(store: Store | None, named: str) -> Session:
-    """The session called *named*: its id, its name, or the beginning of one. Raises ``Refused``.
+    """The session called *named*: its id, its name (the person's own, or that it came with), or the beginning of an id.
+
+    Raises ``Refused``.
 
     Of several that begin so the one that runs is meant, where only one does.
     """
     sessions = [] if store is None else store.sessions()
-    for found in (
-        [s for s in sessions if s.session == named],
-        [s for s in sessions if s.name and s.name == named],
-        [s for s in sessions if named and s.session.startswith(named)],
-    ):
+    for found in may_mean(sessions, named):
         if len(found) == 1:
-            return found[0]
+            return called(found)[0]
         if len(running := _running(found)) == 1:
-            return running[0]
+            return called(running)[0]
         if found:
             some = ", ".join(safe(s.session, 40) for s in found[:4])
             raise Refused(
@@ -184,7 +183,7 @@ def find_session(store: Store | None, named: str) -> Session:
             )
     import difflib  # only for a slip of the fingers
 
-    names = [name for s in sessions for name in (s.name, s.session) if name]
+    names = [name for s in called(sessions) for name in (s.name, s.session) if name]
     near = difflib.get_close_matches(named, names, 1)
     hint = f"did you mean {safe(near[0], 60)}? " if near else ""
     raise Refused(

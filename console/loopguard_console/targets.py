@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loopguard_console.inputs import open_inputs, read_events
+from loopguard_console.naming import may_mean
 from loopguard_console.progress import watched
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.events import Event
@@ -21,7 +22,7 @@ def is_session(options: Options, target: str) -> bool:
         return False
     if path.exists() or "/" in target or path.suffix:
         with reading(options) as store:
-            return store is not None and store.session(target) is not None
+            return store is not None and any(may_mean(store.sessions(), target)[:3])
     return True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from loopguard_console.errors import Refused
+from loopguard_console.naming import called
 from loopguard_console.output import emit, json_option, remark, say
 from loopguard_console.render import already_so
 from loopguard_console.stores import Options, deciding
@@ -124,7 +125,7 @@ def tell(done: Decided, as_json: bool) -> None:
             }
         )
         return
-    for known in done.already:
+    for known in called(done.already):
         so = already_so(known, done.grant)
         say(f"{known.name or known.session}: {so}")
     if done.already and not done.sessions:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from loopguard_console.naming import sessions_of
 from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import halted_words, preview, safe, span
 from loopguard_console.stores import Options, find_session, place_of, reading
@@ -70,7 +71,7 @@ def _look(options: Options) -> list[Request]:
 def _halted(options: Options, session: str) -> list[Session]:
     """Sessions that run and that a person halted; only *session* where given."""
     with reading(options) as store:
-        known = [] if store is None else store.sessions()
+        known = sessions_of(store)
     return [s for s in known if s.halted and not s.ended and session in ("", s.session)]
 
 

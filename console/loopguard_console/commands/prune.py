@@ -9,13 +9,13 @@ import time
 import click
 
 from loopguard_console.errors import Refused
+from loopguard_console.naming import called
 from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.parameters import Amount
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import counted, size, span
 from loopguard_console.stores import Options, deciding
-from loopguard_core.store.contract import Session
 from loopguard_core.store.prune import Going, Plan, carry_out, plan
 
 
@@ -80,6 +80,7 @@ def _report(going: Plan, now: float, as_json: bool, *, gone: bool) -> None:
     elif gone:
         say(f"{_count(going)} forgotten: {going.events} events, {size(going.size)}B.")
     else:
+        called([each.session for each in going.going])
         heads = ("session", "agent", "events", "size", "last event", "why")
         table(heads, [_cells(each, now) for each in going.going], right=(2, 3))
         say(f"{_count(going)} would go: {going.events} events, {size(going.size)}B.")
@@ -105,7 +106,7 @@ def _json(each: Going, gone: bool) -> dict[str, object]:
 
 
 def _cells(each: Going, now: float) -> list[str]:
-    session: Session = each.session
+    session = each.session
     last = "" if session.last_ts is None else f"{span(now - session.last_ts)} ago"
     return [
         session.name or session.session,

@@ -11,6 +11,7 @@ import click
 
 from loopguard_console.liveness import liveness
 from loopguard_console.losing import Losing
+from loopguard_console.naming import sessions_of
 from loopguard_console.output import emit, json_option, say, table
 from loopguard_console.render import UNJUDGED, counted, span
 from loopguard_console.stores import Options, place_of, reading
@@ -35,7 +36,7 @@ def sessions(options: Options, everything: bool, as_json: bool) -> None:
     now = time.time()
     host = os.uname().nodename
     with reading(options) as store:
-        found = [] if store is None else store.sessions()
+        found = sessions_of(store)
         states = {s.session: liveness(s, now, host) for s in found}
         running = [
             s
