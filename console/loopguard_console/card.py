@@ -212,10 +212,11 @@ def _choices(
         left += f", then {_otherwise(request)}"
     late = request.resolution == "expired"
     if late:
-        left = f"for {span(asking.left)} more" if asking.left is not None else ""
+        left = f"{span(asking.left)} left" if asking.left is not None else ""
+    name = safe(request.request, 8)
     title = " YOUR TURN " if low else " WHAT YOU CAN DO "
     if late:
-        title = " LATE: WHAT YOU CAN DO "
+        title = " LATE: WHAT YOU CAN DO " if width >= 44 else " LATE "
     if not asking.armed:
         title = " A MOMENT… " if low else " JUST A MOMENT…  "
     colour = "$text-error" if asking.armed else "$dim"
@@ -224,8 +225,8 @@ def _choices(
     lines = [
         Content.assemble(
             (title, f"bold reverse {colour}"),
-            (f" {safe(request.request, 8)}  ", "bold"),
-            (cut(left, max(8, width - len(title) - 5)), "$text-warning"),
+            (f" {name}  ", "bold"),
+            (cut(left, max(10, width - len(title) - len(name) - 3)), "$text-warning"),
         )
     ]
     if marked:

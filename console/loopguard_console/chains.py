@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from loopguard_console.guards import guard_of
+from loopguard_console.marks import gap_words
 from loopguard_console.render import clock, cut, in_lines, pad, preview, safe, span, tier_letter
 from loopguard_core.calls import Asked, Row, StoreEvents
 from loopguard_core.config import Config
@@ -26,9 +27,9 @@ _HUMAN = {
     "reset": "reset ",
     "halt": "halted ",
     "resume": "resumed",
-    "gap": "events missing: ",
+    "gap": "",
     "note": "note: ",
-    "session_end": "session ended ",
+    "session_end": "session ended: ",
 }
 #: cells for how a call stands, where that takes no more
 _STANDS = 10
@@ -41,7 +42,6 @@ _SAYS = {
     "revoke": ("grant",),
     "reset": ("scope", "key"),
     "halt": ("scope",),
-    "gap": ("count", "reason"),
     "turn_start": ("reason",),
     "session_end": ("reason",),
 }
@@ -137,11 +137,16 @@ def _decision(asked: Asked | None) -> str:
 def _mark(event: Event) -> str:
     if event.type == "gap" and not event.data.get("count"):
         return f"what follows arrived later: {safe(event.text('reason'), 120)}"
+    if event.type == "gap":
+        return safe(gap_words(event), 160)
     fields = _SAYS.get(event.type, ("text",))
     said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
     by = f" by {safe(event.text('by'), 60)}" if event.text("by") else ""
+    if event.type == "session_end":
+        by = by and f", said{by}" if said else by
     note = f": {safe(event.text('note'), 120)}" if event.text("note") else ""
-    return f"{_HUMAN[event.type]}{said}{by}".rstrip() + note
+    head = _HUMAN[event.type] if said else _HUMAN[event.type].rstrip(": ")
+    return f"{head}{said}{by}".rstrip() + note
 
 
 def call_json(recording: Recording, index: int) -> dict[str, Any]:

@@ -57,6 +57,8 @@ COMMANDS: dict[str, str] = {
     "mcp-proxy": "mcp_proxy",
     "sidecar": "sidecar",
 }
+#: characters that no first sentence of a command's help exceeds
+_SENTENCE = 400
 #: commands whose function cannot have their name
 _FUNCTIONS = {"open": "open_recording", "import": "import_"}
 
@@ -76,6 +78,18 @@ class Commands(click.Group):
             loaded, _FUNCTIONS.get(cmd_name, cmd_name.replace("-", "_"))
         )
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command with the whole first sentence of what it does."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(_SENTENCE))
+                    for name, command in commands
+                    if command
+                ]
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,11 +130,11 @@ def cli(ctx: click.Context, store_path: str | None) -> None:
     if ctx.invoked_subcommand is None:
         from loopguard_console.leaving import left_waiting
         from loopguard_console.opening import run_live
-        from loopguard_console.output import remark
+        from loopguard_console.output import told
         from loopguard_console.stores import place_of
 
-        if told := left_waiting(run_live(place_of(ctx.obj))):
-            remark(told)
+        if waiting := left_waiting(run_live(place_of(ctx.obj))):
+            told(waiting)
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loopguard_console.casefile import fixture, name_of, test_file
 from loopguard_console.files import why
+from loopguard_console.render import counted
 from loopguard_console.report import Incident, markdown, page
 from loopguard_core import files
 from loopguard_core.events import Event, encode
@@ -37,7 +38,7 @@ def export(recording: Recording, kind: str, folder: Path) -> list[Path]:
     if kind == "jsonl":
         return [_write(folder, name, ".jsonl", (encode(e) + "\n" for e in events_of(recording)))]
     incident = Incident(recording)
-    words = f"{len(recording)} calls of {incident.title}"
+    words = f"{counted(len(recording), 'call')} of {incident.title}"
     tier = Tier.HALT if max(recording.tiers, default=0) == Tier.HALT else Tier.BLOCK
     free = _free(
         folder, f"test_loop_{name}", ".py", ".jsonl"

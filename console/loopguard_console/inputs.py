@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import remark
+from loopguard_console.render import counted
 from loopguard_core.events import Event, EventError, from_json
 from loopguard_core.importers import Report, Stream, Unreadable, find_files, open_stream
 from loopguard_core.importers.ours import Ours
@@ -55,7 +56,9 @@ def open_inputs(target: str, format_name: str = "") -> Iterator[Stream]:
             else:
                 passed_over.append(stream.report.nothing_read)
     if not opened:
-        raise Unreadable(f"{target}: no transcript in it ({len(passed_over)} files looked at)")
+        raise Unreadable(
+            f"{target}: no transcript in it ({counted(len(passed_over), 'file')} looked at)"
+        )
     for line in passed_over[:_SAID]:
         remark(f"skipped {line}")
     if len(passed_over) > _SAID:

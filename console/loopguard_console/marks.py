@@ -28,7 +28,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
         case "turn_start":
             return "▶ turn", event.text("reason"), "p-accent"
         case "session_end":
-            return "■ ended", event.text("reason"), "p-dim"
+            return "■ ended", event.text("reason") + (f", said by {by}" if by else ""), "p-dim"
         case "grant":
             return "✓ granted", grant_words(event) + note, "p-ok"
         case "revoke":
@@ -48,7 +48,7 @@ def mark_words(event: Event) -> tuple[str, str, str]:
         case "gap":
             return (
                 "? gap",
-                f"{data.get('count')} events could not be written {event.text('reason')}",
+                gap_words(event),
                 "p-error",
             )
         case "breakpoint":
@@ -61,6 +61,13 @@ def mark_words(event: Event) -> tuple[str, str, str]:
             return f"! {data['verdict'].get('source', 'guard')}", event.text("text"), "p-warn"
         case _:
             return event.type, event.text("text"), "p-dim"
+
+
+def gap_words(event: Event) -> str:
+    """How many events are missing, and why: ``3 events could not be written: disk full``."""
+    count, reason = event.data.get("count"), event.text("reason")
+    events = counted(count, "event") if isinstance(count, int) else "some events"
+    return f"{events} could not be written" + (f": {reason}" if reason else "")
 
 
 def grant_words(event: Event) -> str:

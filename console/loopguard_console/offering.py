@@ -10,6 +10,7 @@ import click
 
 from loopguard_console.errors import Refused
 from loopguard_console.output import remark, say
+from loopguard_console.render import counted
 from loopguard_core.importers.places import Found, find
 
 _OFFERED = 15
@@ -28,7 +29,8 @@ def choose() -> str:
     offered = found[:_OFFERED]
     listed(offered, numbered=True)
     if len(found) > len(offered):
-        remark(f"{len(found) - len(offered)} older ones: import --find lists them")
+        older = counted(len(found) - len(offered), "older transcript")
+        remark(f"{older} not shown; import --find lists what there is")
     picked = click.prompt("Open which", type=click.IntRange(1, len(offered)), default=1, err=True)
     return str(offered[picked - 1].path)
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -40,6 +40,12 @@ def say(text: object = "") -> None:
 def remark(text: object) -> None:
     """One line beside the answer, on stderr."""
     click.echo(safe(text), err=True)
+
+
+def told(text: str) -> None:
+    """A few sentences beside the answer, on stderr; in a terminal broken between words."""
+    for part in in_lines(safe(text), room(sys.stderr), indent=0):
+        click.echo(part, err=True)
 
 
 def table(
@@ -77,9 +83,10 @@ def table(
                     click.echo(part)
 
 
-def room() -> int:
-    """Cells in a line of the terminal; 0 where the output is no terminal, and nothing has to fit."""
-    if sys.stdout is None or not sys.stdout.isatty():
+def room(stream: TextIO | None = None) -> int:
+    """Cells in a line of the terminal; 0 where *stream* (the output) is none, and nothing has to fit."""
+    stream = sys.stdout if stream is None else stream
+    if stream is None or not stream.isatty():
         return 0
     return shutil.get_terminal_size().columns
 

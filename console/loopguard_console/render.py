@@ -223,12 +223,15 @@ def span(seconds: float | None) -> str:
 
 
 def size(count: int) -> str:
-    """A number of characters or bytes in words: ``812``, ``3.4k``, ``2.1M``."""
+    """A number of characters or bytes in words: ``812``, ``3.4k``, ``2.1M``, ``62.4G``."""
     if count < 1000:
         return str(count)
-    if count < 1_000_000:
-        return f"{count / 1000:.1f}k"
-    return f"{count / 1_000_000:.1f}M"
+    amount = count / 1000
+    for unit in "kMG":
+        if amount < 999.95:
+            return f"{amount:.1f}{unit}"
+        amount /= 1000
+    return f"{amount:,.1f}T"
 
 
 def counted(number: int, noun: str) -> str:

@@ -27,7 +27,7 @@ def needs_terminal() -> None:
         sys.__stdin__ and sys.__stdin__.isatty() and sys.__stderr__ and sys.__stderr__.isatty()
     ):
         raise Refused(
-            "the console needs a terminal; sessions, show, pending and status work without one"
+            "the console needs a terminal; open --json, sessions, show, pending and status work without one"
         )
     if isinstance(sys.__stderr__, TextIOWrapper):  # on which Textual draws
         sys.__stderr__.reconfigure(encoding="utf-8", errors="backslashreplace")

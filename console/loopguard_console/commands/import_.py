@@ -133,4 +133,5 @@ def _list(found: list[Found], everything: bool, as_json: bool) -> None:
     shown = found if everything else found[:_LISTED]
     listed(shown)
     if len(shown) < len(found):
-        remark(f"{len(found) - len(shown)} older ones are not shown; --all shows them")
+        more = len(found) - len(shown)
+        remark(f"{counted(more, 'older transcript')} not shown; --all shows all")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from loopguard_console.inputs import open_input, read_events, say_report
-from loopguard_console.output import emit, json_option, remark, say
+from loopguard_console.output import emit, json_option, remark, room, say
 from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
-from loopguard_console.render import preview, safe
+from loopguard_console.render import counted, in_lines, preview, safe
 from loopguard_core.foreign import once
 from loopguard_core.judging import Row
 from loopguard_core.judging import judge as judged
@@ -55,10 +55,12 @@ def judge(
                 continue
             if calls == 1:
                 say(HEADING)
-            say(line(row))
+            for part in in_lines(line(row), room(), indent=22):
+                say(part)
         say_report(stream)
     if not as_json:
-        say(f"{calls} calls judged by {chosen.policy_name}; the strongest verdict is {worst.word}")
+        many = counted(calls, "call")
+        say(f"{many} judged by {chosen.policy_name}; the strongest verdict is {worst.word}")
     return STOPPED if worst >= Tier.BLOCK else 0
 
 

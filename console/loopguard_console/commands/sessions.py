@@ -60,7 +60,8 @@ def sessions(options: Options, everything: bool, as_json: bool) -> None:
     elif not hidden:
         say(f"No agent has been recorded yet in {place_of(options)}")
     if hidden:
-        say(f"{hidden} that ended or were lost are not shown (--all)")
+        words = "was lost is" if hidden == 1 else "were lost are"
+        say(f"{hidden} that ended or {words} not shown (--all)")
 
 
 def session_json(session: Session, state: str) -> dict[str, Any]:

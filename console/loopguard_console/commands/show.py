@@ -12,6 +12,7 @@ from loopguard_console.commands.sessions import session_json
 from loopguard_console.liveness import liveness
 from loopguard_console.output import emit, json_option, room, say
 from loopguard_console.parameters import Whole
+from loopguard_console.render import counted
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Session, whose
@@ -51,6 +52,8 @@ def _head(session: Session, recording: Recording) -> None:
     parts = (name, session.agent, facts["state"], whose(session), session.cwd)
     say("  ".join(part for part in parts if part))
     waits = f"  {session.waiting} waiting" if session.waiting else ""
-    lost = f"  {recording.lost} events missing" if recording.lost else ""
-    odd = f"  {recording.odd} events make no sense" if recording.odd else ""
-    say(f"{len(recording)} calls  worst {recording.worst.word}  guard {guard}{waits}{lost}{odd}")
+    lost = f"  {counted(recording.lost, 'event')} missing" if recording.lost else ""
+    odd = f"  {counted(recording.odd, 'event')} without sense" if recording.odd else ""
+    say(
+        f"{counted(len(recording), 'call')}  worst {recording.worst.word}  guard {guard}{waits}{lost}{odd}"
+    )

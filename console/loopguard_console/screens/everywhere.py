@@ -77,9 +77,8 @@ class Everywhere(ModalScreen[Hit | None]):
         listed = self.query_one("#hits", OptionList)
         listed.clear_options()
         listed.add_options([Option(self._line(app, hit)) for hit in hits])
-        self._say(
-            said or (f"{len(hits)} found · Enter goes there" if hits else "Nothing was found.")
-        )
+        many = f"The best {len(hits)}" if len(hits) == _MOST else f"{len(hits)} found"
+        self._say(said or (f"{many} · Enter goes there" if hits else "Nothing was found."))
         if hits:
             listed.highlighted = 0
             self.set_focus(listed)

@@ -300,8 +300,11 @@ class Looking(DecidingScreen):
         view = self.view
         if view is not None and view.cursor >= 0:
             recording = view.recording
-            tool = recording.row(view.cursor).tool
-            text = f"{tool}\n\n{pretty(recording.args(view.cursor))}\n\n{pretty(recording.result(view.cursor))}\n"
+            row = recording.row(view.cursor)
+            result = pretty(recording.result(view.cursor))
+            if row.outcome in ("running", "pending"):
+                result = "(no result yet)" if row.outcome == "running" else "(no result)"
+            text = f"{row.tool}\n\n{pretty(recording.args(view.cursor))}\n\n{result}\n"
             self.console_app.page(safe(text, lines=True))
 
     def action_copy(self) -> None:

@@ -14,7 +14,7 @@ from textual.timer import Timer
 from loopguard_console.arranging import RECORDED
 from loopguard_console.bindings import bindings
 from loopguard_console.idle import Standing, on_main
-from loopguard_console.render import cut, pad, safe, signature_label
+from loopguard_console.render import counted, cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
 from loopguard_console.screens.managing import Managing
@@ -280,7 +280,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
             words += f" · turn {turn}"
         right = ""
         if self.console_app.loading(desk.current):
-            right = f"reading… {len(view.recording)} calls"
+            right = f"reading… {counted(len(view.recording), 'call')}"
         elif view.live:
             right = (
                 "● following"

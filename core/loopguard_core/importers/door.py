@@ -96,7 +96,8 @@ def open_recordings(
             if skipped is not None:
                 skipped.append(str(error))
     if not opened:
-        raise Unreadable(f"{path}: no transcript in it ({len(files)} files looked at)")
+        many = "1 file" if len(files) == 1 else f"{len(files)} files"
+        raise Unreadable(f"{path}: no transcript in it ({many} looked at)")
 
 
 def find_files(path: str | PathLike[str]) -> list[Path] | None:
