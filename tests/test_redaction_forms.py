@@ -67,6 +67,18 @@ kubectl create secret generic x --from-literal=anything={}
 vault kv put secret/x value={}
 https://{}:x-oauth-basic@github.com/x/y.git
 machine h login u account a password {}
+CREATE USER 'a'@'%' IDENTIFIED BY '{}'
+ALTER USER 'a'@'%' IDENTIFIED WITH mysql_native_password BY '{}'
+jdbc:oracle:thin:scott/{}@//h:1521/x
+sqlplus -s scott/{}@orcl
+echo -n '{}' | cryptsetup luksOpen /dev/x y
+echo '{}' | kinit usr
+cmdkey /add:host /user:usr /pass:{}
+ParameterKey=DbPassword,ParameterValue={}
+auth: {user: u, pass: {}}
+mysqladmin -u root password {}
+nmcli dev wifi connect ssid password {}
+set password {}
 """
 BLOCKS = [
     "apiVersion: v1\ndata:\n  a: {}\n  b: dXNy\nkind: Secret\nmetadata:\n  name: x\n",
@@ -77,6 +89,7 @@ BLOCKS = [
     '{"db_credentials": {"user": "u", "it": "{}"}}',
     "<key>password</key>\n<string>{}</string>",
     "requirepass {}\nport 6379\n",
+    "[db]\nuser = u\npass = {}\n",
 ]
 SAML = "PHNhbWxwOlJlc3BvbnNlIHhtbG5zOnNhbWxwPSJ1cm46b2FzaXM6bmFtZXM6dGM6U0FNTDoyLjA6cHJvdG9jb2wi"
 OTHERS = r"""
@@ -95,6 +108,8 @@ apiVersion: v1\nkind: ConfigMap\ndata:\n  a: dXNyMTIzNDU2\n  b: see
 existing secret versions with the new key: <a href="https://x.example/a">; a secret set of rules a=b1234567
 masterAuth field of the cluster; the masterauth struct; setPassword(password)
 https://user:$PASS@x.example/; a@b.example; password%20reset; ?auth=google&x=1
+the user is identified by an id (a@b.example); identified with 'x'; oracle:thin drivers; sqlplus /nolog @file.sql
+pass: test_redaction_1234; a user may pass = 12; kinit usr; cryptsetup luksDump /dev/x; set password field
 kubectl get secret x -o yaml; gh secret list; vault kv get secret/x; docker secret ls
 """
 

@@ -33,7 +33,7 @@ _HEADER = rf"""(?P<q>(?P<b>\\*)")\s*,\s*(?P=q)(?P<value>(?=[^"\\]*[ =]){TEXT}++)
 _PAIR = rf"""(?P<q>\\*")\s*,\s*(?P=q)(?P<value>{MIXED})(?P=q)\s*\]"""
 _FIRST = r"\[\s*\\*\"[\w .-]{0,40}$"
 #: in XML, as an element or two attributes, and in YAML, as two members
-_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:\s?>(?=[^<>"\\]{{1,400}}</)|</(?:key|name|Name)>(?:\s|\\+[nrt])*<(?:string|value|Value)>
+_MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:,ParameterValue=|\s?>(?=[^<>"\\]{{1,400}}</)|</(?:key|name|Name)>(?:\s|\\+[nrt])*<(?:string|value|Value)>
       |{QUOTE}(?:\s{{1,4}}[\w:.-]{{1,20}}={QUOTE}[^"'<>\\]{{0,60}}{QUOTE}){{0,3}}\s{{1,4}}value\s?=\s?{QUOTE}
       |{QUOTE}?(?:\\+[nr])+\s{{1,40}}value:\s{{1,4}}{QUOTE}?)(?P<value>[^\s<>"'\\]{{3,}}[^<>"'\\]*?)(?=["'<\\]|$)"""
 #: and as the text of an element that has attributes

@@ -27,7 +27,7 @@ _NAME = (
     r"|recovery|backup|log[ _-]?in|sign[ _-]?in|sms|access|pairing|device|unlock)[ _-]?code"
     r"|(?P<answer>[?&\"']code))$"
 )
-_BEFORE = r"(?:^|[^0-9A-Za-z])(?P<value>\d{3}[ -]?\d{3}|\d{4,8}) (?:is|ist) (?:your|my|the|dein|Ihr) (?:[\w-]{1,20} ){0,3}$"
+_BEFORE = r"(?:^|[^0-9A-Za-z]|\\[nrt])(?P<value>\d{3}[ -]?\d{3}|\d{4,8}) (?:is|ist) (?:your|my|the|dein|Ihr) (?:[\w-]{1,20} ){0,3}$"
 _SEPARATOR = rf"""(?:{QUOTE}|")?\]?\s*(?:=>|:=|==?|:|,(?=\s?\\*["'])|\b(?:is|ist|lautet)\b:?|(?P<space>(?=\s)))\s*"""
 _DIGITS = r"(?:\d{4,10}|\d{3}[ -]\d{3})"
 _VALUE = rf"""(?x)(?:[ _-]?(?:code|number|value))?s?{_SEPARATOR}(?:[bru]?(?:{QUOTE}|"|`))?

@@ -52,7 +52,7 @@ _COMMANDS = {
     "p": "docker/login podman/login buildah/login nerdctl/login helm/login oras/login crane/login oc/login cf/login az/login"
     " mongosh mongo mongodump mongorestore mongoexport mongoimport mongostat mongotop mongofiles cqlsh cypher-shell twine"
     " poetry/publish nuget evil-winrm nxc netexec crackmapexec smbmap rabbitmqadmin rdesktop psexec ncftpput ncftpget"
-    " security/unlock-keychain security/create-keychain useradd usermod beeline arangosh",
+    " security useradd usermod beeline arangosh",
     "t": "doctl/init",
     "w": f"{_LDAP} security",
     "-oauth2-bearer": "curl curlie",

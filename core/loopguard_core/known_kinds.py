@@ -41,6 +41,8 @@ _USER = rf"""(?x)\s?=?\s?\(\s*(?P<q>{QUOTE})[^"'\\]{{1,100}}(?P=q)\s?,\s?[bfru]?
 _EXAMPLES = {"password", "passwd", "pass", "pwd", "secret", "token"}
 _NEXT = rf"""\s{{1,8}}{QUOTE}?(?P<value>[^\s"'\\$<{{*%#-][^\s"'\\]{{3,}})"""
 _REDIS = r"(?:[\"']|\\[nr]\s{0,8}|(?:set|SET|run:)\s|--|\$\s)(?:requirepass|masterauth)$"
+_BY = r"""(?i)\s+(?:with\s+[\w"'\\]{1,60}\s+)?(?:by|as)\s+(?:password\s+)?\\*'(?P<value>[^\s"'\\]{3,200})\\*'"""
+_SLASH = rf"""(?::|(?:\s+-[A-Za-z]+){{0,4}}\s+{QUOTE}?)[^\s:/@"'\\-][^\s:/@"'\\]{{0,100}}/(?P<value>[^\s@/"'\\$]{{2,200}})@"""
 _PLAINTEXT = rf"""(?i)\s+(?:-string\s+)?{QUOTE}(?P<value>[^"'\\$]{{3,200}})"""
 _KIND = r"kind\\*\"?:\s?\\*\"?Secret[\s\"\\]"
 # the block of a Secret's data: deeper lines of YAML, or an object
@@ -177,6 +179,28 @@ def _word(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
             yield found.span("value")
 
 
+def _sql(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """The password of a user that a statement makes or changes."""
+    for name in names:
+        found = compiled(_BY).match(text, name.end())
+        if found is not None:
+            yield found.span("value")
+
+
+def _oracle(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """Logins of Oracle: ``user/password@host``."""
+    for name in names:
+        found = compiled(_SLASH).match(text, name.end())
+        if found is not None:
+            yield found.span("value")
+
+
+def _inputs(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What is piped to a command that asks for a password."""
+    for name in names:
+        yield from piped(text, name.start())
+
+
 def _powershell(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     for name in names:
         found = compiled(_PLAINTEXT).match(text, name.end())
@@ -213,8 +237,11 @@ KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "jwk": _jwks,
     "kube": _kubernetes,
     "login": _logins,
+    "oracle": _oracle,
     "pair": _pairs,
+    "piped": _inputs,
     "power": _powershell,
+    "sql": _sql,
     "store": stored,
     "word": _word,
     "words": _words,

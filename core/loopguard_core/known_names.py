@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["BEARER", "NAMES", "named", "stands_alone", "values"]
 
 _KEYED = "api access private secret encryption signing auth master account shared license subscription hmac functions pragma"
-_KEY_NAMES = "|".join(f"(?<={word}key)|(?<={word}[ _-]key)" for word in _KEYED.split())
+_KEY_NAMES = "|".join(
+    f"(?<=(?:{words})key)|(?<=(?:{words})[ _-]key)"  # those of one length share a look behind
+    for size in sorted({len(word) for word in _KEYED.split()})
+    for words in ("|".join(w for w in _KEYED.split() if len(w) == size),)
+)
 # Groups with a name have values of a kind of their own (``_KINDS``, ``known_kinds``).
 # What has to follow what might be a code.
 _CODE = r"s?\\*[\"']?\]?(?:\s?(?:[:=,]|is\b|ist\b|\d)|[.!]?(?:[\s\\\"']|$))"
@@ -34,17 +38,29 @@ NAMES = {
         rf"k(?:en(?<=token)(?:(?<=[\"_]token)(?P<object>(?=s\\*\"\s?:\s?\{{))|(?!s|i[sz]e))|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
         r"|(?==)(?:(?<![a-z0-9_.$-]key)|(?<=\\[nrt]key))(?P<bare>))"
         r"|ie(?<=cookie)(?:(?P<jar>(?=s\\*\"\s*:\s*\[\s*\{))|(?P<header>))|ty(?<=[\"']kty)(?P<jwk>(?=\\*[\"']))"
-        r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
-        *("token", "key", "cookie", "kty", "hook", "kv "),
+        r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))|init(?<=kinit)(?P<piped>(?=[\s\"'\\]))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
+        *("token", "key", "cookie", "kty", "hook", "kv ", "kinit"),
     ),
     "z": Shape("zation(?<=authorization)(?P<header>)", "authorization"),
     # for browsers, ``credentials`` is also a way to fetch. What begins with a letter of its own is tried fast.
     "c": Shape(
-        r"c(?:re(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?<=[\"_]secret)(?P<object>(?=s\\*\"\s?:\s?\{))|(?!s))"
-        r"|dentials?+(?:(?P<object_>(?=\\*\"\s?:\s?\{))|(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b)))"
-        rf"|ure(?<=secure)string(?P<power>(?=\s))|ode(?P<code>(?={_CODE}))|v[cv]2?(?P<card>(?={_CODE}))|ontrase[^\s\"]{{1,6}}a(?=\s?[:=])"
+        r"c(?:r(?:e(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?<=[\"_]secret)(?P<object>(?=s\\*\"\s?:\s?\{))|(?!s))"
+        r"|dentials?+(?:(?P<object_>(?=\\*\"\s?:\s?\{))|(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b)))|yptsetup(?P<piped>(?=\s)))"
+        rf"|o(?:de(?P<code>(?={_CODE}))|ntrase[^\s\"]{{1,6}}a(?=\s?[:=]))|v[cv]2?(?P<card>(?={_CODE}))"
+        r"|ure(?<=secure)string(?P<power>(?=\s))|le(?<=oracle):thin(?P<oracle>(?=:))"
         r"| (?:(?<=basic )(?P<basic>)|(?<=mnemonic )(?P<words>))|:(?<=mnemonic:)(?P<words_>)|\"(?<=mnemonic\")(?P<words_1>)|\\(?<=mnemonic\\)(?P<words_2>))",
-        *("cre", "code", "cvc", "cvv", "mnemonic", "basic ", "contrase", "securestring"),
+        *(
+            "cre",
+            "code",
+            "cvc",
+            "cvv",
+            "mnemonic",
+            "basic ",
+            "contrase",
+            "securestring",
+            "cryptsetup",
+            "oracle:",
+        ),
     ),
     "h": Shape(
         r"auth(?:(?<=\"auth)(?P<docker>(?=\\*\"\s?:\s?\\*\"[a-z0-9+/=]{8}))|(?P<pair>(?=\s?=?\s?\(\s*\\*[\"']))"
@@ -52,12 +68,14 @@ NAMES = {
         "auth",
     ),
     "p": Shape(
-        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?<=requirepass)(?P<word>(?=\s))|(?:(?<![a-z]pass)|(?<=\\[nrt]pass)|(?<=sshpass))(?==|\\*[\"']?\s?:\s?\\*[\"']))"
+        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?<=requirepass)(?P<word>(?=\s))|(?<=\s/pass)(?=:\S)|(?:(?<![a-z]pass)|(?<=\\[nrt]pass)|(?<=sshpass))(?:(?==|\\*[\"']?\s?:\s?\\*[\"'])|(?P<near>(?=\s=\s|:\s))))|lus(?<=sqlplus)(?P<oracle>(?=\s))"
         rf"|i(?:n(?<=pin)(?P<code>(?=(?:[ _-]?(?:code|number))?{_CODE}))|(?<=dapi)(?P<dapi>(?=[0-9a-f]{{32}})))"
         r"|w(?P<short>(?=\\*[\"']?\s?[:=]))|sk(?P<short_>(?=\\*[\"']?\s?[:=]))|hrase(?<=seed.phrase|very.phrase)(?P<words>)"
-        r"|:(?<=otp:)(?P<code_>)|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)|'(?<=otp')(?P<code_4>)| (?<=otp )(?P<code_5>))",
-        *("pass", "pin", "otp", "pw", "psk", "phrase", "dapi"),
+        r"|:(?<=otp:)(?P<code_>)|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)| (?<=otp )(?P<code_5>))",
+        *("pass", "pin", "otp", "pw", "psk", "phrase", "dapi", "sqlplus"),
     ),
+    # in SQL, a user is mostly named with a host; few texts have that sign
+    "@": Shape(r"identified(?P<sql>(?=\s))", "identified"),
 }
 # Private keys, also as a list of lines, and what follows the word ``bearer``: both begin alike.
 BEARER = Shape(
@@ -298,8 +316,19 @@ def _object(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
             yield member.span("value")
 
 
+def _near(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What stands behind ``pass`` where somebody logs in: ``user = me``, ``pass = …``."""
+    for name in names:
+        before = text[max(0, name.start() - 90) : name.start()]
+        if "user" in before or "login" in before:
+            span = _value(text, name)
+            if span is not None and compiled(MIXED).match(text, *span):
+                yield span
+
+
 _KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "header": _headers,
+    "near": _near,
     "object": _object,
     "short": _short,
 }

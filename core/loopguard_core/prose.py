@@ -25,7 +25,7 @@ _IS = rf"""(?x)(?:\s(?:for|of|to|on|für|zu|zum|von)\s[\w' .@/-]{{1,40}}?)?\s(?:
 _BESIDE = rf"""(?x)\s+(?:(?P<q>{QUOTE}|`)(?P<quoted>[^\s"'`\\<>{{}}$%]{{4,100}})(?P=q)|(?P<bare>{_WORD}))"""
 _CELL = rf"(?:[ ]*\|[ ]*|\\+t)(?P<bare>{MIXED})(?=[ ]*\||\\+[nrt]|\"|$)"
 #: Whoever logs in is named before, or a statement of SQL or of a device says so.
-_LOGIN = r"(?:\b(?:user(?:name)?|usr|login|log in|account|e-?mail)\b[ :=]{1,3}[^\s]{1,60}[ ,;/]{1,3}(?:(?:and|und|with|mit)[ ])?(?:the )?|\\n[ ]*|^[ ]*|\b(?:set|enable)[ ])$"
+_LOGIN = r"(?:(?:\b|(?<=\\[nrt]))(?:user(?:name)?|usr|login|log in|account|e-?mail)\b[ :=]{1,3}[^\s]{1,60}[ ,;/]{1,3}(?:(?:and|und|with|mit)[ ])?(?:the )?|\\n[ ]*|^[ ]*|(?:\b|(?<=\\[nrt]))(?:set|enable)[ ]|\b(?:mysqladmin|nmcli)\b[^|;&\\\"]{1,80} )$"
 _SQL = r"(?i)(?:\b(?:with|encrypted|unencrypted|login|superuser|createdb)|\b(?:user|role)[ ][^\s]{1,60})[ ]$"
 _FUNCTION = r"\((?P<q>\\*')(?P<quoted>[^\s\"'`\\<>{}$%]{3,100})(?P=q)"
 
