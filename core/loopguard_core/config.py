@@ -134,7 +134,7 @@ class Config:
         try:
             return registry.create(name, options, where=self.place, tell=tell)
         except PolicyError as error:
-            raise ConfigError(str(error)) from None
+            raise ConfigError(str(error)) from error
 
     def trait_table(self) -> TraitTable:
         """What is declared of each tool, over what is known of it."""

@@ -12,6 +12,7 @@ import click
 
 from loopguard_console.doctor import disk, machines
 from loopguard_console.doctor import store as store_area
+from loopguard_console.doctor.configuration import configuration
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.hooks import hooks
 from loopguard_console.doctor.loops import tiers
@@ -21,7 +22,6 @@ from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, room, say
 from loopguard_console.render import in_lines, pad, safe
 from loopguard_console.stores import Options, place_of, refuse_inside
-from loopguard_core.config import Config, ConfigError, load_config
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store
@@ -91,17 +91,8 @@ def _tell(finding: Finding) -> None:
 
 
 def _findings(place: str, named_store: str) -> Iterator[Finding]:
-    try:
-        config = load_config()
-        config.make_policy()
-    except ConfigError as error:
-        yield Finding("configuration", WRONG, str(error), "mend that line")
-        config = Config()
-    else:
-        where = config.place or "no file: the defaults hold"
-        yield Finding(
-            "configuration", OK, f"policy {config.policy_name}, mode {config.mode} ({where})"
-        )
+    config, finding = configuration()
+    yield finding
     try:
         with _temporary_store(place) as store:
             yield from tiers(config, store)

@@ -22,6 +22,7 @@ def main(session: str, patience: str) -> None:
         say=lambda line: None,
         raise_on_halt=False,
         policy="graded",
+        policies={},  # whether the person's own can be loaded is examined elsewhere
         mode="ask",
         unattended_wait_seconds=float(patience),
     ) as guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.foreign import told
 from loopguard_core.hashing import sha256
 from loopguard_core.identity import Scheme, canonical
+from loopguard_core.policies.options import NotLoaded
 from loopguard_core.refusal import plain
 
 TYPE_CHECKING = False
@@ -134,7 +135,9 @@ def _function(options: Options, tool: str, spec: object) -> Key:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # noqa: BLE001 - importing a user's module may raise anything
-        raise options.error(f"match.{tool}: {spec} cannot be loaded: {error}") from None
+        missing = str(error.name) if isinstance(error, ModuleNotFoundError) else ""
+        what = f"match.{tool}: {spec} cannot be loaded: {error}"
+        raise NotLoaded(what, options.where, missing) from None
     if not callable(found):
         raise options.error(f"match.{tool}: {spec} is not a function")
     key: Key = found

@@ -25,6 +25,14 @@ class PolicyError(ValueError):
         self.where = where
 
 
+class NotLoaded(PolicyError):
+    """A function of a person's own that cannot be loaded. ``missing``: the module of it that is not here, if one is."""
+
+    def __init__(self, what: str, where: str, missing: str) -> None:
+        super().__init__(what, where)
+        self.missing = missing
+
+
 class Options:
     """The options of one policy. Every ``take_…`` consumes one; ``finish`` refuses what is left over.
 
