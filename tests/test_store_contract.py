@@ -279,6 +279,15 @@ def test_tier_changes_are_found_in_both_directions(store: Store) -> None:
     assert store.next_change("nobody", 0) == 0
 
 
+def test_calls_are_counted_up_to_an_event(store: Store) -> None:
+    for session, call in (("s", "c1"), ("t", "c1"), ("s", "c2")):
+        store.append(Event("user_message", session, data={"text": "go"}))
+        data = {"call": call, "tool": "t", "args": {}}
+        store.append(Event("call_start", session, data=data))
+    assert [store.calls_upto("s", seq) for seq in (1, 2, 3, 4)] == [0, 1, 1, 2]
+    assert store.calls_upto("nobody", 3) == 0
+
+
 def test_gaps_are_found_in_a_part_of_a_log(store: Store) -> None:
     store.append(start("c0"))
     for count in (3, 0, 4):

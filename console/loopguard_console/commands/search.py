@@ -16,6 +16,8 @@ from loopguard_core.store.search import Hit, open_index
 
 #: Seconds between two words about a large index that is being made.
 _SLICE = 2.0
+#: Events before a call's end among which its start is looked for first.
+_BACK = 16
 
 
 @click.command()
@@ -35,17 +37,48 @@ def search(options: Options, words: tuple[str, ...], named: str, limit: int, as_
     with reading(options) as store:
         if store is None:
             hits: list[Hit] = []
+            places: list[tuple[bool, int]] = []
         else:
             session = find_session(store, named).session if named else ""
             hits = _search(store, " ".join(words), session, limit)
-    for hit in hits:
+            places = [_place(store, hit) for hit in hits]
+    for hit, (of_call, number) in zip(hits, places, strict=True):
         if as_json:
-            emit({"session": hit.session, "seq": hit.seq, "again": hit.again, "text": hit.text})
+            call = number if of_call else None
+            found = {"session": hit.session, "seq": hit.seq, "call": call}
+            emit({**found, "again": hit.again, "text": hit.text})
             continue
         again = f" (and {times_more(hit.again)})" if hit.again else ""
-        say(f"{safe(hit.session, 40)} {hit.seq}: {safe(' '.join(hit.text.split()), 160)}{again}")
+        where = f"call {number}" if of_call else f"before call {number + 1}"
+        say(f"{safe(hit.session, 40)} {where}: {safe(' '.join(hit.text.split()), 160)}{again}")
+    if len(hits) == limit and not as_json:
+        remark(f"only the best {limit}; --limit N shows more")
     if not hits and not as_json:
         remark("nothing was found")
+
+
+def _place(store: Store, hit: Hit) -> tuple[bool, int]:
+    """Whether *hit* is of a call, and the number that ``show`` gives this one, or the one before it."""
+    seq = hit.seq
+    found = store.read(hit.session, after=seq - 1, limit=1, payloads=False)
+    call = found[0].text("call") if found else ""
+    of_call = bool(call) and found[0].type in ("call_start", "call_end")
+    if of_call and found[0].type == "call_end":
+        seq = _start(store, hit.session, call, seq) or seq
+    return of_call, store.calls_upto(hit.session, seq)
+
+
+def _start(store: Store, session: str, call: str, before: int) -> int:
+    """Where *call* started, looking back from its end; 0 where the log does not say."""
+    size = _BACK
+    while before > 1:
+        after = max(0, before - 1 - size)
+        part = store.read(session, after=after, limit=before - 1 - after, payloads=False)
+        for event in reversed(part):
+            if event.type == "call_start" and event.text("call") == call:
+                return event.seq
+        before, size = after + 1, 2 * size
+    return 0
 
 
 def _search(store: Store, words: str, session: str, limit: int) -> list[Hit]:

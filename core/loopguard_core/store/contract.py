@@ -328,6 +328,14 @@ class Store:
         part = self.read(session, after=after, limit=max(0, upto - after), payloads=False)
         return [event for event in part if event.type == "gap"]
 
+    def calls_upto(self, session: str, seq: int) -> int:
+        """How many calls of *session* had started when event *seq* was written; that is a start's own number.
+
+        Engines that keep a running count look at one row.
+        """
+        part = self.read(session, limit=seq, payloads=False)
+        return sum(event.type == "call_start" and event.seq <= seq for event in part)
+
     def sessions(self) -> list[Session]:
         """All sessions, the most recently active first."""
         raise NotImplementedError

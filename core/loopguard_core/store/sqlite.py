@@ -310,6 +310,14 @@ class SqliteStore(Store):
         )
         return rows.unpack_all(session, found)
 
+    def calls_upto(self, session: str, seq: int) -> int:
+        found = self._link.rows(
+            f"""SELECT e.calls FROM session AS s JOIN event AS e ON e.id = (s.id << {schema.SHIFT}) + ?
+                WHERE s.name = ?""",
+            (number(seq), rows.column(session)),
+        )
+        return found[0][0] if found else 0
+
     def sessions(self) -> list[Session]:
         found = [records.session(row) for row in self._link.rows(f"{sql.SESSIONS} ORDER BY s.id")]
         found.reverse()

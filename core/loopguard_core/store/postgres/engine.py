@@ -167,6 +167,10 @@ class PostgresStore(Store):
             session, self._link.rows(sql.GAPS, (name, name, number(after), number(upto)))
         )
 
+    def calls_upto(self, session: str, seq: int) -> int:
+        name = rows.narrow(session)
+        return _number(self._link.rows(sql.CALLS_UPTO, (name, name, number(seq))))
+
     def sessions(self) -> list[Session]:
         found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(l.ts, 0) DESC, f.at DESC")
         return [records.session(row) for row in found]

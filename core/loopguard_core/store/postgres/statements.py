@@ -202,6 +202,10 @@ GAPS = f"""
 SELECT {LEAN} FROM loopguard.event AS e
 WHERE e.session = %s AND e.{_BORN} AND e.seq > %s AND e.seq <= %s AND e.type = 'gap' ORDER BY e.seq"""
 
+# session, session, seq
+CALLS_UPTO = f"""
+SELECT calls FROM loopguard.event WHERE session = %s AND {_BORN} AND seq = %s"""
+
 # session, session
 LAST = f"""
 SELECT seq FROM loopguard.event WHERE session = %s AND {_BORN} ORDER BY seq DESC LIMIT 1"""
