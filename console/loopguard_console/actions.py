@@ -177,7 +177,7 @@ ACTIONS: tuple[Action, ...] = (
         "waiting",
         ("w",),
         "next waiting",
-        "Go to the next request that waits, in whatever session.",
+        "Go to the next request that waits, in whatever session; to the late ones where none does.",
         MOVE,
         ("live",),
     ),

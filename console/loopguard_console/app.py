@@ -47,6 +47,7 @@ from loopguard_console.typed import KeysInTurn, Typed
 from loopguard_console.view import View
 from loopguard_console.whatif import chosen
 from loopguard_core.events import Event
+from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Request, Store
 
 #: Seconds between two pictures of what arrives, and events read between two keys.
@@ -57,6 +58,7 @@ HINTED = 4.0
 HELD = 1.0
 #: Seconds after a key in which nothing that was read is taken in: its picture comes first.
 KEYS_FIRST = 0.02
+_RowIn = Callable[[Recording], int | None]
 
 
 class Arrived(Message):
@@ -386,26 +388,24 @@ class ConsoleApp(Punctual, App[None]):
         self._redraw()
 
     def go_to(self, request: Request) -> None:
-        """Put a waiting request on the screen, selected."""
-        self.select(request.session)
-        view = self.desk.view
-        asked = None if view is None else view.recording.requests.get(request.request)
-        if view is not None and asked is not None:
-            view.following = False
-            view.go(asked.row, reveal=True)
-        self._redraw()
+        """Put a request on the screen, selected, as soon as its session has been read."""
+        self._go_to(request.session, lambda read: read.row_asked_about(request.request))
 
-    def go_to_event(self, session: str, seq: int, tries: int = 100) -> None:
+    def go_to_event(self, session: str, seq: int) -> None:
         """Put the call at or before an event on the screen, as soon as it has been read."""
+        self._go_to(session, lambda read: read.row_of(seq) if read.seq >= seq else None)
+
+    def _go_to(self, session: str, row_in: _RowIn, tries: int = 100) -> None:
         self.select(session)
         view = self.desk.view
-        if view is None or view.recording.seq < seq:
-            if tries:
-                self.set_timer(0.1, lambda: self.go_to_event(session, seq, tries - 1))
-            return
-        view.following = False
-        view.go(view.recording.row_of(seq), reveal=True)
-        self._redraw()
+        row = None if view is None else row_in(view.recording)
+        if view is not None and row is not None:
+            view.following = False
+            view.go(row, reveal=True)
+            self._redraw()
+        elif tries:
+            again = partial(self._go_to, session, row_in, tries - 1)
+            self.set_timer(0.1, lambda: again() if self.desk.current == session else None)
 
     def hint(self, text: str) -> None:
         """One line in place of the hint before: why a key did nothing, or what it did."""

@@ -199,7 +199,16 @@ KEYS = (
     ("r", "reset", "count afresh; it runs", "its count starts afresh, and the call runs"),
     ("x", "halt…", "stop the agent", "refuse this and every further call of the turn or the session"),
 )  # fmt: skip
+#: The same for a request that nobody answered in time.
+_LATE_KEYS = (
+    ("a", "approve", "let its next try run", "its next try runs, once; the one after it is asked about again"),
+    ("d", "deny", "out of the inbox", "it leaves the inbox; its next try is asked about, as before"),
+    ("o", "override…", "let the next N run", KEYS[2][3]),
+    ("r", "reset", "count afresh", "its count starts afresh, from its next try on"),
+    ("x", "halt…", "stop the agent", "refuse every further call of the turn or the session"),
+)  # fmt: skip
 _LIFT = ("u", "resume", "lift the stop; it runs", "the stop is lifted, and the call runs")
+_LIFT_LATE = ("u", "resume", "lift the stop", "the stop is lifted: what the agent tries next runs")
 
 
 def _choices(
@@ -232,14 +241,15 @@ def _choices(
     if marked:
         words = asking.names.say("{approve} and {deny} answer what is marked: ")
         lines.append(Content.assemble((words + safe(", ".join(marked), 60), "$text-warning")))
-    offered = [_LIFT if key[0] == "r" and request.cause == "latch" else key for key in KEYS]
+    lift = _LIFT_LATE if late else _LIFT
+    offered = [
+        lift if key[0] == "r" and request.cause == "latch" else key
+        for key in (_LATE_KEYS if late else KEYS)
+    ]
     keys = [(key, name, _fitting(width - 14, *does)) for key, name, *does in offered]
     if late:
         words = "Nobody answered in time, so it was refused. Approve it and its next try runs."
         lines.append(Content.assemble((words, "$dim")))
-        keys = [
-            (k, n, "let its next try run" if k == "a" else d) for k, n, d in keys if k not in "dm"
-        ]
     keys = [(asking.names.of(n.rstrip("…")), n, d) for _, n, d in keys]
     lines += _one_a_line(keys[:3] if low else keys, asking.armed, width)
     if low:

@@ -57,6 +57,9 @@ class Decider:
                 raise
             return f"{name} denied with {self._along[name]}"
         self._along |= dict.fromkeys(done.covered, name)
+        if done.late:
+            back = ", the late approval is taken back" if done.grant else ""
+            return f"{name} denied late{back}: its next try is asked about"
         return f"{name} denied{_covered(done)}"
 
     def modify(self, request: Request, args: Any, note: str = "") -> str:

@@ -290,10 +290,11 @@ class Desk:
         return names[(at + by) % len(names)]
 
     def next_waiting(self, after: str) -> Request | None:
-        """The waiting request after *after* in the inbox's order, around the end."""
+        """The request after *after* in the inbox's order, around the end: of those that wait, else of the late ones."""
         if not self.waiting:
             return None
-        ids = [r.request for r in self.waiting]
+        ids = [r.request for r in self.waiting if not r.resolution]
+        ids = ids or [r.request for r in self.waiting]
         return self.waiting[(ids.index(after) + 1) % len(ids) if after in ids else 0]
 
 

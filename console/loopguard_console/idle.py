@@ -132,6 +132,8 @@ def on_inbox(action: str, now: Standing) -> str:
 
 def _late(action: str, request: Request) -> str:
     """What is left to do about a request that nobody answered in time."""
-    if request.resolution == "expired" and action in ("deny", "modify"):
-        return "It was refused when nobody answered in time: {approve} lets its next try run."
+    if request.resolution == "expired" and action == "modify":
+        return (
+            "It was refused when nobody answered in time: {approve} lets its next try run as it is."
+        )
     return ""

@@ -444,6 +444,11 @@ class Recording(Repeats):
         """The call that event *seq* belongs to: the last one that had started by then; at least 0."""
         return max(0, self._starts.upto(seq) - 1)
 
+    def row_asked_about(self, request: str) -> int | None:
+        """The call that *request* is about; None where no such request has been read."""
+        asked = self.requests.get(request)
+        return None if asked is None else asked.row
+
     def guard_at(self, seq: int) -> Guard:
         """The guard as it stood after event *seq*. To be looked at, not fed; good until the next call."""
         return self.guard if seq >= self.seq else self._snapshots.at(seq, self.source)

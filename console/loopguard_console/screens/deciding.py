@@ -156,12 +156,18 @@ class DecidingScreen(Punctual, Screen[None]):
         project = known.cwd if known is not None else ""
         kept = tuple(self.console_app.remembered.notes(project))
 
+        late = all(request.resolution for request in requests)
+        what = "The call" if len(requests) == 1 else "Each"
         dialog = Dialog(
             "Deny",
             self._names(requests),
-            note="why, or what to do instead (the model reads it; may stay empty)",
+            note="why, for the log (may stay empty)"
+            if late
+            else "why, or what to do instead (the model reads it; may stay empty)",
             notes=(*kept, *(n for n in NOTES if n not in kept)),
-            does=f"{'The call' if len(requests) == 1 else 'Each'} is refused; asked again in this turn, it is refused at once.",
+            does=f"{what} was refused when nobody answered, and leaves the inbox. Its next try is asked about again."
+            if late
+            else f"{what} is refused; asked again in this turn, it is refused at once.",
         )
         await self.console_app.open_screen(dialog, answer)
 
