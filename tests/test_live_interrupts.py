@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from interrupting import Interrupt
+from loopguard_core import leaving
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
@@ -168,14 +169,15 @@ def test_no_call_of_another_thread_comes_between_the_last_end_and_the_session_s(
     place = str(tmp_path / "events.db")
     live = LiveSession(Config({"store": place}), "s", say=lambda line: None)
     late = threading.Thread(target=live.before, args=("read", {"n": 1}), daemon=True)
-    leave = live._leave
+    left = leaving._left
 
-    def and_another_comes() -> None:
-        leave()
+    def and_another_comes(*args: Any, **more: Any) -> bool:
+        goes_on = left(*args, **more)
         late.start()
         late.join(0.2)  # it is either done or waits for its turn
+        return goes_on
 
-    monkeypatch.setattr(live, "_leave", and_another_comes)
+    monkeypatch.setattr(leaving, "_left", and_another_comes)
     live.before("read", {"n": 0})
     live.end()
     late.join(20)

@@ -45,8 +45,9 @@ TYPES: dict[str, tuple[str, ...]] = {
     "usage": (),
 }
 
-#: Why a session says that it starts although its calls run on: under other settings, without its server, in another store.
-GOES_ON = ("configuration", "outage", "replaced")
+#: Why a session says that it starts although its calls run on: under other settings, without its server, in another
+#: store, in another process as well, or in that one since another has left.
+GOES_ON = ("configuration", "outage", "replaced", "beside", "left")
 
 _DEEPEST = 200
 _INFINITE, _FAR = float("inf"), 1e300

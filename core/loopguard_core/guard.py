@@ -9,7 +9,7 @@ the policy's counters.
 from __future__ import annotations
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import GOES_ON, Event
+from loopguard_core.events import GOES_ON, Event, Judged
 from loopguard_core.identity import EXACT, Digester
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
@@ -122,9 +122,9 @@ class Guard:
         """When the latest event was, in seconds since the epoch; None before the first."""
         return self._last_ts
 
-    def open_calls(self) -> list[str]:
-        """Calls that have started and not ended."""
-        return list(self._open)
+    def open_calls(self, *, ours: bool = False) -> list[str]:
+        """Calls that have started and not ended. *ours*: only those that were judged here, as far as is known."""
+        return [c for c, o in self._open.items() if not ours or type(o.start) is Judged]
 
     def asked(self) -> list[tuple[str, str]]:
         """Requests that are not resolved, each with its call."""

@@ -28,6 +28,7 @@ from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import alive, ancestors, caller
 from loopguard_core.refusal import WAITS, plain
+from loopguard_core.serving import HOOKS
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -298,7 +299,7 @@ class Hook:
             pid=lambda: self._agent(heard.session, store),
             resumed=heard.resumed,
             attach=not heard.resumed,
-            served=pinning.SERVED,
+            served=HOOKS,
             store=store,
             doors=doors,
             say=self.say,

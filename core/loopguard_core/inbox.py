@@ -10,6 +10,7 @@ import time
 
 from loopguard_core.events import Event
 from loopguard_core.processes import alive, user
+from loopguard_core.serving import living
 from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
@@ -143,13 +144,14 @@ def _answered_late(store: Store, session: str) -> set[str]:
 def runs(store: Store, session: str) -> bool:
     """True where the process of *session* runs, as far as can be told from this host."""
     known = store.session(session)
-    return known is not None and not known.ended and _there(known)
+    return known is not None and not known.ended and there(store, known)
 
 
-def _there(known: Session) -> bool:
+def there(store: Store, known: Session) -> bool:
+    """True where a process of *known* lives, the latest that began or another one, as far as this host can tell."""
     if known.host not in ("", os.uname().nodename) or not known.pid:
         return True
-    return alive(known.pid, known.pid_started)
+    return alive(known.pid, known.pid_started) or bool(living(store, known.session, {}))
 
 
 def sweep(store: Store) -> list[tuple[str, str]]:

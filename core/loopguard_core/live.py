@@ -22,6 +22,7 @@ from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
+from loopguard_core.serving import BESIDE, joins
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -44,7 +45,8 @@ class LiveSession:
     *store* is opened by the configuration unless given. *pid*: the agent's process where it is not this
     one. *attach*: this process serves a session that runs elsewhere (a hook, started for every call), so
     no session start is written where the store knows the session. *served* says by what, if not by the
-    agent's own process. Raises ``ConfigError`` for a policy that cannot be made.
+    agent's own process; *beside*: another guard of this process serves it, too. Raises ``ConfigError`` for a policy
+    that cannot be made.
     """
 
     #: when this process began, in seconds since the epoch, where it serves one call (a hook)
@@ -64,6 +66,7 @@ class LiveSession:
         resumed: bool = False,
         attach: bool = False,
         served: str = "",
+        beside: bool = False,
         store: Store | None = None,
         doors: Doors | None = None,
         say: Callable[[str], None] = to_stderr,
@@ -106,7 +109,7 @@ class LiveSession:
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
             )
         self._journal.opening = opening(config, agent, cwd, pid, parent, name=name, served=served)
-        self._begin(resumed, attach, parent)
+        self._begin(resumed, attach, parent, served, beside)
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
@@ -118,18 +121,19 @@ class LiveSession:
             self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
         return self._stops
 
-    def _begin(self, resumed: bool, attach: bool, parent: str) -> None:
-        journal = self._journal
+    def _begin(self, resumed: bool, attach: bool, parent: str, served: str, beside: bool) -> None:
+        journal, own = self._journal, self._journal.opening
         known = journal.open()
+        why = "outage" if known is None and attach and journal.away is not None else ""
         if known is not None:
             journal.resume()
-            if attach and not known.ended:
+            if not (known.ended or served) and (beside or joins(journal.store, self.session, own)):
+                why = BESIDE
+            elif attach and not known.ended:
                 if journal.guard.settings not in ("", self.config.digest):
                     journal.begin(True, reason="configuration")
                 return
-        unseen = known is None and attach and journal.away is not None
-        resumed = resumed or unseen or known is not None
-        journal.begin(resumed, "outage" if unseen else "", shared=attach)
+        journal.begin(resumed or bool(why) or known is not None, why, shared=attach)
         if parent and known is None:
             from loopguard_core.inheriting import inherit  # few sessions have a parent
 
@@ -334,15 +338,23 @@ class LiveSession:
                 self.after(decision, result, outcome=outcome, duration=duration, foreign=foreign)
             raise
 
-    def end(self, reason: str = "") -> None:
-        """The session is over: recorded once, and not by a forked child."""
+    def end(self, reason: str = "", *, beside: bool = False) -> None:
+        """The session is over, unless other processes serve it too, or others *beside* this in the same one.
+
+        Recorded once, and not by a forked child.
+        """
         if self._ended or self._pid != os.getpid():
             return
         self._ended = True
         self._journal.insist()
         with self._lock:  # no call of another thread comes in between, or after
-            self._leave()
-            self._record("session_end", {"reason": reason})
+            from loopguard_core.leaving import leave  # once a session
+
+            try:
+                leave(self._journal, self._stopped, reason, beside=beside)
+            except BaseException:
+                self._undone()
+                raise
             if self._owns_store and self._traveller is None:
                 self._journal.close()
         if self._journal.checkpoint is not None:
@@ -351,15 +363,6 @@ class LiveSession:
             self._traveller.leave()
             if self._owns_store:
                 self._journal.close()
-
-    def _leave(self) -> None:
-        """Nobody is to answer any more, and no end of a call to come: what waits and what is open ends (in turn)."""
-        from loopguard_core.leaving import leave  # once a session
-
-        try:
-            leave(self._journal, self._stopped)
-        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
-            self._say(f"internal error while the session ended: {told(error)}")
 
     def __enter__(self) -> LiveSession:
         return self

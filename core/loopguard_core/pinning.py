@@ -16,6 +16,7 @@ from loopguard_core.config import Config, ConfigError
 from loopguard_core.events import dump, load
 from loopguard_core.hashing import blake2b
 from loopguard_core.processes import here
+from loopguard_core.serving import HOOKS
 from loopguard_core.store.paths import ENVIRONMENT as STORE
 
 TYPE_CHECKING = False
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Store
 
-#: What a ``session_start`` says of a session of hooks under ``served``.
-SERVED = "hooks"
 #: Seconds after which nobody goes on with a session.
 _STALE = 60 * 86_400.0
 #: the newest events of a session among which is looked for what a person was told
@@ -181,7 +180,7 @@ def in_log(pin: Pin, store: Store, parent: str = "") -> Pin | None:
     session = pin.session
     known = store.session(session) or (store.session(parent) if parent else None)
     start = None if known is None or known.ended else last_start(store, known.session)
-    if start is None or start.text("served") != SERVED or not start.text("config"):
+    if start is None or start.text("served") != HOOKS or not start.text("config"):
         return None
     policy = start.text("policy")
     raw = {k: pin.config.raw[k] for k in _HARMLESS if k in pin.config.raw}

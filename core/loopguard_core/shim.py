@@ -106,6 +106,7 @@ class LoopGuard:
             cwd=cwd,
             parent=_started_by() if parent is None else parent,
             resumed=bool(session),
+            beside=self.session in _names[1:],
             store=store,
             say=say,
         )
@@ -126,14 +127,16 @@ class LoopGuard:
     def close(self, reason: str = "") -> None:
         """End the session. A second time does nothing."""
         unregister(self.close)
+        beside = False
         with _naming:
             if self.session in _names[1:]:
                 del _names[len(_names) - 1 - _names[::-1].index(self.session)]
+                beside = self.session in _names[1:]
                 if os.environ.get(ENVIRONMENT) == self.session:
                     os.environ[ENVIRONMENT] = _names[-1]
                     if not _names[-1]:
                         del os.environ[ENVIRONMENT]
-        self.live.end(reason)
+        self.live.end(reason, beside=beside)
 
     def new_turn(self, text: str = "", *, human: bool = True) -> None:
         """A human's message begins a turn; *human* False: the host declares one (*text*: why)."""

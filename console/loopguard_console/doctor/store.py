@@ -14,7 +14,7 @@ from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import gone, liveness
 from loopguard_console.render import counted, size
 from loopguard_core import files, reloading
-from loopguard_core.inbox import abandoned
+from loopguard_core.inbox import abandoned, there
 from loopguard_core.store import link
 from loopguard_core.store.connecting import is_foreign
 from loopguard_core.store.contract import Older, Session, Store, StoreError
@@ -182,7 +182,7 @@ def _sound(path: Path) -> list[Finding]:
 def dead_sessions(store: Store) -> list[Session]:
     """Sessions of this host whose process is gone without a word."""
     host = os.uname().nodename
-    return [s for s in store.sessions() if gone(s, host)]
+    return [s for s in store.sessions() if gone(s, host) and not there(store, s)]
 
 
 def _dead(store: Store) -> list[Finding]:

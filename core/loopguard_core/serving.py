@@ -1,0 +1,75 @@
+"""Which processes serve a session: there may be several, and it has not ended while one of them lives."""
+
+from __future__ import annotations
+
+import os
+
+from loopguard_core.processes import alive, name_of
+from loopguard_core.store.contract import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from loopguard_core.events import Event
+    from loopguard_core.store.contract import Store
+
+#: What a ``session_start`` says of a session of hooks under ``served``.
+HOOKS = "hooks"
+#: Why a session starts that was not over: another process serves it as well, or one that did has left it.
+BESIDE, LEFT = "beside", "left"
+
+
+def living(store: Store, session: str, but: Mapping[str, Any]) -> list[Event]:
+    """The starts of *session* in processes of this host that live and have not left it, the latest last.
+
+    *but*: what a start says of the process that is left out. Raises ``StoreError``.
+    """
+    here, found = os.uname().nodename, dict[tuple[int, str], "Event"]()
+    for event in store.standing(session, store.last(session)):
+        if event.type == "session_start":
+            left = event.data.get("left")
+            if isinstance(left, dict):
+                found.pop(_who(left), None)
+            if event.text("host") in ("", here):
+                found.pop(_who(event.data), None)
+                found[_who(event.data)] = event
+    found.pop(_who(but), None)
+    there = [start for (pid, since), start in found.items() if pid and alive(pid, since)]
+    if there:
+        ended = 0
+        for event in store.read_all(session, after=there[0].seq, payloads=False):
+            if event.type == "session_end":
+                ended = event.seq
+        there = [start for start in there if start.seq > ended]
+    return there
+
+
+def other_guard(store: Store, session: str, but: Mapping[str, Any]) -> str:
+    """The living process that guards *session* itself, without hooks, for people; empty where none does.
+
+    *but* as for ``living``. Raises ``StoreError``.
+    """
+    known = store.session(session)
+    if known is None or known.ended:
+        return ""
+    own = [start for start in living(store, session, but) if start.text("served") != HOOKS]
+    if not own:
+        return ""
+    pid = _who(own[-1].data)[0]
+    return f"process {pid} {name_of(pid)}".rstrip()
+
+
+def joins(store: Store | None, session: str, opening: Callable[[], Mapping[str, Any]]) -> bool:
+    """True where another living process serves *session* already. *opening*: what a start says of this one."""
+    try:
+        return store is not None and bool(living(store, session, opening()))
+    except StoreError:
+        return False
+
+
+def _who(said: Mapping[str, Any]) -> tuple[int, str]:
+    """The process that a start names: its number, and when it started."""
+    pid, since = said.get("pid"), said.get("pid_started")
+    return pid if isinstance(pid, int) else 0, since if isinstance(since, str) else ""
