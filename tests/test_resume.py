@@ -11,6 +11,7 @@ from commands import command
 from loopguard_console.deciding import Decider
 from loopguard_core import escape, standing
 from loopguard_core.events import Event
+from loopguard_core.policies import registry
 from loopguard_core.store.contract import Store
 from sessions import call, loop, session, store_in
 
@@ -119,6 +120,43 @@ def test_a_grant_is_revoked_once(tmp_path: Path) -> None:
     )
     assert "already" in Decider(store).revoke("s", grant)
     assert store.last("s") == before
+
+
+@pytest.mark.parametrize("scope", ["tool", "signature"])
+def test_a_reset_of_what_nothing_is_counted_under_is_refused(tmp_path: Path, scope: str) -> None:
+    store, path = store_in(tmp_path), tmp_path / "events.db"
+    with session(store) as live:
+        loop(live, 2)
+    store.extend([Event("note", "s", data={"text": str(n)}) for n in range(4_100)])
+    before = store.last("s")
+    signature = next(
+        str(e.data["verdict"]["signature"]) for e in store.read("s") if e.type == "call_start"
+    )
+    right = {"tool": "search", "signature": signature}[scope]
+    done = command(path, "reset", "s", "--scope", scope, "--key", f"{right}x")
+    assert (done.code, done.out) == (1, "")
+    assert f"nothing is counted under the {scope} {right}x in s" in done.err
+    assert f"did you mean {right}?" in done.err
+    far = command(path, "reset", "s", "--scope", scope, "--key", "y")
+    assert far.err.endswith("it has search\n" if scope == "tool" else "it has 1 signature\n")
+    assert store.last("s") == before
+    assert command(path, "reset", "s", "--scope", scope, "--key", right).code == 0
+    assert store.last("s") == before + 1
+
+
+@pytest.mark.parametrize("policy", registry.names())
+def test_every_counter_that_is_shown_can_be_reset(tmp_path: Path, policy: str) -> None:
+    store, path = store_in(tmp_path), tmp_path / "events.db"
+    live = session(store, policy=policy, mode="observe")
+    for _ in range(4):
+        call(live, "read", {"page": 1}, "the same")
+        live.after(live.before("run", {"command": "make"}), "failed\nexit code 2", outcome="error")
+    signatures = {count.key for count in live.guard.counts() if count.key != count.tool}
+    live.end()
+    assert signatures
+    for signature in signatures:
+        done = command(path, "reset", "s", "--scope", "signature", "--key", signature)
+        assert (done.code, done.err) == (0, ""), signature
 
 
 def test_a_grant_of_a_session_that_has_ended_is_listed_and_revoked(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from loopguard_console.commands.decide import tell
+from loopguard_console.counting import refuse_uncounted
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import json_option, remark
 from loopguard_console.parameters import Amount, Whole
@@ -98,15 +99,20 @@ def reset(
     """Set counters back to nothing; what waits on them runs.
 
     The target is a request (the counters of its call, or with --scope of its tool or session), or a
-    session: all of its counters, or those of one tool or signature.
+    session: all of its counters, or those of one tool or signature. Where nothing is counted under that,
+    nothing is changed, and the exit code is 1.
     """
     with _deciding(options) as store:
         request, session = _find(store, target)
+        meant = _scoped(scope, key, request, default="session")
+        if key and meant != "session":
+            asked = store.request(request) if request else None
+            refuse_uncounted(store, asked.session if asked else session, meant, key)
         done = escape.reset(
             store,
             request=request,
             session=session,
-            scope=_scoped(scope, key, request, default="session"),
+            scope=meant,
             key=key,
             note=note,
         )
