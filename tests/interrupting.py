@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -23,8 +26,12 @@ class Interrupt:
             if not self.left:
                 sys.settrace(None)
                 frame.f_trace = None
-                raise KeyboardInterrupt
+                self.strike()
         return self if self.within else None
+
+    def strike(self) -> None:
+        """Raise."""
+        raise KeyboardInterrupt
 
     def __enter__(self) -> Interrupt:
         self._before = sys.gettrace()
@@ -33,3 +40,24 @@ class Interrupt:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
+
+
+class Alarm(Interrupt):
+    """A soft limit on time: an agent's own signal handler raises ``TimeoutError``, an ordinary exception."""
+
+    def strike(self) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """The process has such a handler, for ``Alarm``."""
+
+    def over(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("it took too long")
+
+    before = signal.signal(signal.SIGUSR1, over)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)

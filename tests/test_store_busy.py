@@ -40,7 +40,7 @@ def test_a_store_that_somebody_takes_long_to_make_is_waited_for(
     maker = sqlite3.connect(place, isolation_level=None)
     maker.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(link, "PATIENCE", 0.001)
-    monkeypatch.setattr(link, "_LONGEST", 60_000_000_000)
+    monkeypatch.setattr(connecting, "LONGEST", 60_000_000_000)
     real, tried = connecting.to_write, []
 
     def to_write(path: str, *, create: bool) -> sqlite3.Connection:
@@ -66,7 +66,7 @@ def test_a_store_that_stands_and_stays_locked_is_not_waited_for(
         holder.execute("PRAGMA journal_mode = DELETE").fetchall()
         holder.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(link, "PATIENCE", 0.001)
-        monkeypatch.setattr(link, "_LONGEST", 60_000_000_000)
+        monkeypatch.setattr(connecting, "LONGEST", 60_000_000_000)
         with pytest.raises(StoreError, match="locked by another process"):
             SqliteStore(str(place), create=True).last("s")
 

@@ -7,6 +7,7 @@ under the names of ``TYPES``; unknown fields and unknown types survive a round t
 
 from __future__ import annotations
 
+from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import dumps, loads, writer
 
 TYPE_CHECKING = False
@@ -156,6 +157,7 @@ def portable(value: object, depth: int = 0, above: tuple[int, ...] = ()) -> Any:
     try:
         return _portable(value, depth, above)
     except Exception as error:  # noqa: BLE001 - a foreign object may raise anything
+        pass_on(error)
         return f"<{type(value).__name__}: {type(error).__name__}>"
 
 
@@ -199,7 +201,8 @@ def dump(value: object) -> str:
     """*value* as one line of JSON. Never raises: see ``portable``."""
     try:
         return _write(value)
-    except Exception:  # noqa: BLE001 - a foreign object may raise anything
+    except Exception as error:  # noqa: BLE001 - a foreign object may raise anything
+        pass_on(error)
         return dumps(portable(value))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loopguard_core.interrupts import pass_on
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ def text_of(value: object) -> str:
     try:
         return str.__str__(value) if isinstance(value, str) else "".join(str(value))
     except Exception as error:  # noqa: BLE001 - a foreign str may raise anything
+        pass_on(error)
         return f"<{type(value).__name__}: {type(error).__name__}>"
 
 
@@ -46,7 +49,8 @@ def fields_of(value: Any) -> Mapping[str, Any] | None:
         return value
     try:
         return {text_of(name): said for name, said in dict(value).items()}
-    except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+    except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+        pass_on(error)
         return None
 
 
@@ -68,7 +72,7 @@ def listening(say: Callable[[str], object]) -> Callable[[str], None]:
     def tell(line: str) -> None:
         try:
             say(line)
-        except Exception:  # noqa: BLE001 - nobody can be told that nobody can be told
-            pass
+        except Exception as error:  # noqa: BLE001 - nobody can be told that nobody can be told
+            pass_on(error)
 
     return tell

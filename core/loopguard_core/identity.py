@@ -11,6 +11,7 @@ from __future__ import annotations
 from marshal import dumps
 
 from loopguard_core.hashing import blake2b, sha256
+from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import loads, writer
 from loopguard_core.spelling import by_member, in_order, member, spell, write
 
@@ -120,7 +121,8 @@ class Digester:
             self._tries -= 1
         try:
             text, given, members = by_member(value) if plain else _whole(value)  # type: ignore[arg-type]
-        except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+        except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+            pass_on(error)
             text = _lenient(value)
             return text, self.digest(text), True, "", None
         digest = _digest(self._brief, text) if len(text) <= _SHORT else self.once(text)
@@ -174,7 +176,8 @@ def _whole(value: object) -> tuple[str, str, None]:
 def _bytes(value: object) -> bytes:
     try:
         return dumps(value)  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
+    except Exception as error:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
+        pass_on(error)
         return b""
 
 
@@ -241,14 +244,16 @@ def canonical(value: object) -> str:
     """
     try:
         return write(value)
-    except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
+    except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+        pass_on(error)
         return _lenient(value)
 
 
 def _lenient(value: object) -> str:
     try:
         return _LENIENT(value)
-    except Exception:  # noqa: BLE001 - and so may a foreign str
+    except Exception as error:  # noqa: BLE001 - and so may a foreign str
+        pass_on(error)
         return spell(value)
 
 
@@ -288,7 +293,8 @@ class Payload:
                 if inner is not value[name]:
                     members[name] = member(name, inner)
             text = f"{{{_comma(map(members.__getitem__, in_order(other)))}}}"
-        except Exception:  # noqa: BLE001 - as in ``canonical``
+        except Exception as error:  # noqa: BLE001 - as in ``canonical``
+            pass_on(error)
             text = canonical(other)
         return self.digest_of.once(text)
 

@@ -165,13 +165,13 @@ class Journal:
         return guard
 
     def undo(self) -> bool:
-        """An interrupt left a step half done: let go of it, and fold anew what the log has. False where that fails."""
+        """An exception left a step half done: let go of it, and fold anew what the log has. False where that fails."""
         try:
             if self.store is not None:
                 self.store.recover()
             self._refold()
         except Exception as error:  # noqa: BLE001 - the agent gets its own interrupt
-            self.say(f"internal error after an interrupt: {told(error)}")
+            self.say(f"internal error after an exception: {told(error)}")
             return False
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.foreign import told
+from loopguard_core.interrupts import pass_on
 from loopguard_core.rebuilding import asked_about, left_open
 from loopguard_core.serving import HOOKS, LEFT, living
 from loopguard_core.store.contract import Stale
@@ -31,6 +32,7 @@ def leave(journal: Journal, stops: Callable[[], Stops], reason: str, *, beside: 
             if _left(journal, stops, beside=beside):
                 return
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+            pass_on(error)
             journal.say(f"internal error while the session ended: {told(error)}")
         end = journal.event("session_end", {"reason": reason})
         journal.add(end, once=tries < _TRIES - 1)

@@ -20,6 +20,7 @@ from loopguard_core.events import OUTCOMES, Judged
 from loopguard_core.foreign import fields_of, is_a_time, listening, once, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
+from loopguard_core.interrupts import is_the_agents, pass_on
 from loopguard_core.journal import Journal
 from loopguard_core.opening import key_for, opening, to_stderr
 from loopguard_core.serving import BESIDE, joins
@@ -210,11 +211,11 @@ class LiveSession:
             if self._journal.checkpoint is not None:
                 with self._lock:
                     self._journal.keep()
-        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+        except BaseException as error:
+            if is_the_agents(error):
+                self._interrupted(call, tool, args, message)
+                raise
             return self._broken(error, tool, args, call)
-        except BaseException:
-            self._interrupted(call, tool, args, message)
-            raise
         return decision
 
     async def before_async(
@@ -246,11 +247,11 @@ class LiveSession:
                 with self._lock:
                     self._stopped().settle(decision, ticket, answer)
                 decision.began = time.monotonic()
-        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+        except BaseException as error:
+            if is_the_agents(error):
+                self._interrupted(call, tool, args, message)
+                raise
             return self._broken(error, tool, args, call)
-        except BaseException:
-            self._interrupted(call, tool, args, message)
-            raise
         return decision
 
     def recall(
@@ -316,10 +317,8 @@ class LiveSession:
                     verdict = journal.finish(Judged("call_end", self.session, time.time(), end))
                 except Taken:
                     return ""
-                except Exception:
-                    raise
-                except BaseException:
-                    self._undone()
+                except BaseException as error:
+                    self._undone(error)
                     raise
                 if journal.checkpoint is not None:
                     journal.keep()
@@ -330,13 +329,13 @@ class LiveSession:
             if self.config.mode == "observe":
                 return decision.message
             return refusal.beside(decision.message, decision.ruling, verdict)
-        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+        except BaseException as error:
+            if is_the_agents(error):
+                if self._undone(error):
+                    self.after(decision, result, outcome, duration, foreign)
+                raise
             self._missed(f"internal error while a result was recorded: {told(error)}")
             return ""
-        except BaseException:
-            if self._undone():
-                self.after(decision, result, outcome=outcome, duration=duration, foreign=foreign)
-            raise
 
     def end(self, reason: str = "", *, beside: bool = False) -> None:
         """The session is over, unless other processes serve it too, or others *beside* this in the same one.
@@ -352,8 +351,8 @@ class LiveSession:
 
             try:
                 leave(self._journal, self._stopped, reason, beside=beside)
-            except BaseException:
-                self._undone()
+            except BaseException as error:
+                self._undone(error)
                 raise
             if self._owns_store and self._traveller is None:
                 self._journal.close()
@@ -414,10 +413,8 @@ class LiveSession:
             if ruling.action == "run":
                 return decision, None
             return decision, self._stopped().stop(decision, start, limit)
-        except Exception:
-            raise
-        except BaseException:
-            self._undone()  # before another thread judges by what is half done
+        except BaseException as error:
+            self._undone(error)  # before another thread judges by what is half done
             raise
 
     # -- the rest --------------------------------------------------------------------------------
@@ -427,15 +424,15 @@ class LiveSession:
             with self._lock:
                 try:
                     self._journal.add(self._journal.event(type, data))
-                except Exception:
+                except BaseException as error:
+                    self._undone(error)
                     raise
-                except BaseException:
-                    self._undone()
-                    raise
-        except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
+        except BaseException as error:
+            if is_the_agents(error):
+                raise
             self._missed(f"internal error while {text_of(type)} was recorded: {told(error)}")
 
-    def _broken(self, error: Exception, tool: str, args: object, call: str) -> Decision:
+    def _broken(self, error: BaseException, tool: str, args: object, call: str) -> Decision:
         tool = text_of(tool)
         self._missed(f"internal error while {refusal.plain(tool, 60)} was judged: {told(error)}")
         return Decision(call, tool, Payload(args, self._digester))
@@ -446,8 +443,8 @@ class LiveSession:
         try:
             with self._lock:
                 self._journal.add(self._journal.event("gap", {"count": 1, "reason": why}))
-        except Exception:  # noqa: BLE001 - it was said above
-            pass
+        except Exception as error:  # noqa: BLE001 - it was said above
+            pass_on(error)
 
     def _spelled(self, outcome: object) -> str:
         known, said = ", ".join(OUTCOMES), refusal.plain(text_of(outcome), 60)
@@ -470,12 +467,12 @@ class LiveSession:
                 call, tool, message = self._met or call, text_of(tool), text_of(message)
                 self._stopped().abandon(name_of(self.guard, call, tool, digest, message))
 
-    def _undone(self) -> bool:
-        """An interrupt came in the middle of a step: nothing of it stays half done. False where that fails.
+    def _undone(self, error: BaseException) -> bool:
+        """*error* came in the middle of a step: nothing of it stays half done. False where that fails.
 
-        A process that serves one call ends now, and has no time for it.
+        A process that serves one call ends with an interrupt, and has no time for it.
         """
-        if self._brief:
+        if self._brief and not isinstance(error, Exception):
             return False
         with self._lock:
             return self._journal.undo()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from loopguard_core.interrupts import pass_on
 from loopguard_core.processes import here, started, user
 from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError
@@ -24,8 +25,8 @@ def to_stderr(line: str) -> None:
     try:
         sys.stderr.write(f"loopguard: {plain(line, len(line))}\n")
         sys.stderr.flush()
-    except Exception:  # noqa: BLE001 - no stderr, a closed one or another: there is nobody to tell
-        pass
+    except Exception as error:  # noqa: BLE001 - no stderr, a closed one or another: there is nobody to tell
+        pass_on(error)
 
 
 def key_for(place: str) -> bytes:

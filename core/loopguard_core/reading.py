@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from loopguard_core.events import Judged, compared
 from loopguard_core.identity import EXACT, Digester, ExactScheme, Payload
+from loopguard_core.interrupts import pass_on
 from loopguard_core.policies.base import Call, Outcome
 
 TYPE_CHECKING = False
@@ -47,7 +48,8 @@ class Reading:
         for scheme in self._others:
             try:
                 found[scheme.name] = scheme.request(tool, args, traits)
-            except Exception:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
+            except Exception as error:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
+                pass_on(error)
                 found[scheme.name] = scheme.request(tool, args.plain(), traits)
         return found
 
@@ -68,7 +70,8 @@ class Reading:
             asked = request[name]
             try:
                 found[name] = scheme.outcome(tool, args, result, ok, traits, asked)
-            except Exception:  # noqa: BLE001 - as above
+            except Exception as error:  # noqa: BLE001 - as above
+                pass_on(error)
                 plain = args.plain(), result.plain()
                 found[name] = scheme.outcome(tool, *plain, ok, traits, asked)
         return found

@@ -28,6 +28,7 @@ from loopguard_core.foreign import text_of, told, why
 from loopguard_core.functions import Inputs, is_awaited, name_of
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
+from loopguard_core.interrupts import pass_on
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.store.rows import narrow
 
@@ -236,6 +237,7 @@ class LoopGuard:
             try:
                 self.on_advice(decision, advice)
             except Exception as error:  # noqa: BLE001 - an author's hook is not the tool
+                pass_on(error)
                 self.live.tell(f"on_advice raised {told(error)}")
         if type(result) is str:
             return f"{result}\n\n{advice}" if result else advice

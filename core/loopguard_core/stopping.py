@@ -131,8 +131,6 @@ class Stops:
         """Turn an answer into what happens, and say in the log that the agent took it."""
         try:
             self._settle(decision, ticket, answer)
-        except Exception:
-            raise
         except BaseException:
             self._journal.undo()  # before another thread judges by what is half done
             raise

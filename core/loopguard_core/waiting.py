@@ -197,8 +197,6 @@ class Waiting:
                     answer = self.resolve(ticket, "cancelled")
                 if answer is None and self._over(ticket):
                     answer = self.resolve(ticket, "expired")
-            except Exception:
-                raise
             except BaseException:
                 self._journal.undo()  # before another thread judges by what is half done
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.foreign import told
 from loopguard_core.hashing import sha256
 from loopguard_core.identity import Scheme, canonical
+from loopguard_core.interrupts import pass_on
 from loopguard_core.policies.options import NotLoaded
 from loopguard_core.refusal import plain
 
@@ -71,6 +72,7 @@ class Matchers:
         try:
             key = function(tool, args.value)
         except Exception as error:  # noqa: BLE001 - a user's function never breaks the agent
+            pass_on(error)
             self._failed(tool, error)
             return ""
         return "" if key is None else _MATCHED + args.digest_of(canonical(key))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 
 from loopguard_core.identity import Payload
+from loopguard_core.interrupts import pass_on
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.policies.keys import Matchers, TypedScheme, grounds
 from loopguard_core.policies.wording import CHANGE, named, times
@@ -36,7 +37,8 @@ class WindowScheme(TypedScheme):
             return super().args_key(args)
         try:
             return "r" + args.digest_of(repr(args.value))
-        except Exception:  # noqa: BLE001 - a foreign repr may raise anything
+        except Exception as error:  # noqa: BLE001 - a foreign repr may raise anything
+            pass_on(error)
             return super().args_key(args)
 
 

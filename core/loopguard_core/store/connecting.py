@@ -8,16 +8,46 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from time import perf_counter_ns, sleep
 
 from loopguard_core import files
 from loopguard_core.store import schema
 from loopguard_core.store.contract import Foreign, Older, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import logs, make_directory, make_file
+from loopguard_core.store.paths import last_written, logs, make_directory, make_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from loopguard_core.store.paths import FileId
+
+
+#: Nanoseconds for which a busy store is waited for beyond patience, while others do write: on a machine that is
+#: overloaded, turns come late.
+LONGEST = 2_000_000_000
+
+
+def patiently(path: str, *, create: bool, read_only: bool, patience: float) -> sqlite3.Connection:
+    """The store at *path*; one that is busy, or may just be made, is waited for: *patience* is in seconds."""
+    most = int(patience * 1e9)
+    until = perf_counter_ns() + most
+    longest, written = until + LONGEST, last_written(path)
+    while True:
+        try:
+            db = to_read(path) if read_only else to_write(path, create=create)
+            if db is not None:
+                return db
+        except sqlite3.Error as error:
+            # the last one to leave a store, and who brings it up to date, lock it for a moment
+            now, last = perf_counter_ns(), last_written(path)
+            moves = last != written or being_made(path)
+            if until < now < longest and moves:
+                until, written = now + most, last
+            if code_of(error) not in BUSY or now > until:
+                raise
+        else:
+            if perf_counter_ns() > until:
+                raise StoreError(f"the event store {path} is empty; nothing was recorded in it yet")
+        sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
 
 
 def to_write(path: str, *, create: bool) -> sqlite3.Connection:
@@ -44,6 +74,15 @@ def to_write(path: str, *, create: bool) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def is_open(db: sqlite3.Connection) -> bool:
+    """False once *db* was closed, as an interpreter that ends does."""
+    try:
+        db.total_changes  # noqa: B018 - it raises where the connection is closed
+    except sqlite3.ProgrammingError:
+        return False
+    return True
 
 
 def being_made(path: str) -> bool:

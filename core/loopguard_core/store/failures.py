@@ -87,9 +87,17 @@ def _limit(path: str) -> int:
     return most if largest + _ROOM > most else 0
 
 
-def replaced(path: str, harm: str, kept: bool) -> Replaced:
-    """What became of the store at *path* while it was open: with its log (*harm*), or as a whole."""
-    if not harm:
+def replaced(path: str, harm: str, kept: bool, *, left_open: bool = False) -> Replaced:
+    """What became of the store at *path* while it was open: with its log (*harm*), or as a whole.
+
+    *left_open*: nothing but what this process wrote last, in a transaction that an exception had left open.
+    """
+    if left_open and not harm:
+        what = (
+            f"an exception had left a transaction of the event store {path} open; "
+            "what this process wrote since is lost"
+        )
+    elif not harm:
         what = f"the event store {path} was deleted or replaced; a new one is in use from here on"
     elif kept:
         what = f"the log of the event store {path} was {harm} while it was in use; nothing of it is lost"
@@ -99,5 +107,5 @@ def replaced(path: str, harm: str, kept: bool) -> Replaced:
             "what had not been written back into the store may be lost"
         )
     error = Replaced(what)
-    error.kept = bool(harm)
+    error.kept = left_open or bool(harm)
     return error

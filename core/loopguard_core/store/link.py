@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from _thread import RLock
-from time import perf_counter_ns, sleep
+from time import perf_counter_ns
 
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import Alone, file_id, last_written, logs, remove_logs, unlink_logs
+from loopguard_core.store.paths import Alone, file_id, logs, remove_logs, unlink_logs
 from loopguard_core.store.transaction import Transaction
 
 TYPE_CHECKING = False
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 #: How long a busy store is waited for in which nobody writes, in seconds; and after it has once been too long.
 PATIENCE = 0.8
 IMPATIENCE = 0.05
-#: Nanoseconds beyond that, while others do write: on a machine that is overloaded, turns come late.
-_LONGEST = 2_000_000_000
 #: Bytes of WAL above which whoever has the time writes it back; and above which a process that ends at
 #: once does, since the next one to open the file has to read what it left.
 WAL_SIZE = 4_000_000
@@ -57,6 +55,7 @@ class Link:
         "_file",
         "_harm",
         "_kept",
+        "_left_open",
         "_logs",
         "_looked",
         "_mark",
@@ -68,6 +67,7 @@ class Link:
         "create",
         "generation",
         "lock",
+        "owner",
         "path",
         "read_only",
         "writes",
@@ -81,12 +81,15 @@ class Link:
         self.generation = 0
         self.closed = False
         self.writes = 0
+        #: Whose transaction is open. One that is nobody's was left behind by an exception.
+        self.owner: object = None
         self._db: sqlite3.Connection | None = None
         self._file: FileId = (0, 0)
         self._logs: tuple[FileId, ...] = ()
         self._mark = log.EMPTY
         self._harm = ""
         self._kept = False
+        self._left_open = False
         self._anchor = -1
         self._looked = 0
         #: Until then the connection is open, in this process, on the file that was written to before.
@@ -160,7 +163,7 @@ class Link:
             if before:
                 raise self._replaced()
         cursor = self._run(sql, parameters)
-        if self._anchor >= 0:
+        if self._anchor >= 0 and self.owner is None:
             self._sure_until = self._looked + _LOOK
         self.writes += 1
         if not self.writes & _LOOK_AFTER:
@@ -171,15 +174,29 @@ class Link:
         """Several statements in one write transaction, or in the one that is open already."""
         return Transaction(self)
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        return self._db is not None and self._db.in_transaction
+    def begin(self, owner: Transaction) -> None:
+        """Begin a transaction of *owner*, unless one is open already. In turn (``lock``)."""
+        if self.owner is None:
+            self._fresh()
+            self._own(owner)
+            self.write("BEGIN IMMEDIATE")
+
+    def _own(self, owner: object) -> None:
+        self._sure_until = 0  # until it ends, each statement asks whose it is
+        self.owner = owner
 
     def roll_back(self) -> None:
         """Take back what an open transaction wrote, where there is one."""
+        self.owner = None
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
+
+    def _disown(self) -> None:
+        """Take back what stands in a transaction that is nobody's; the next writer is told that it is gone."""
+        self._sure_until = 0
+        self.roll_back()
+        self.generation += 1
+        self._left_open = True
 
     def version(self) -> tuple[int, int, int]:
         """Another value than before where anything may have been written, by whomever."""
@@ -201,7 +218,7 @@ class Link:
         self, db: sqlite3.Connection, sql: str, parameters: Parameters, error: sqlite3.Error
     ) -> sqlite3.Cursor:
         """Try a busy store again for a while, in line with others who found it busy."""
-        if isinstance(error, sqlite3.ProgrammingError) and not _is_open(db):
+        if isinstance(error, sqlite3.ProgrammingError) and not connecting.is_open(db):
             # An interpreter that ends closes connections that somebody still needs.
             self._drop()
             self._open()
@@ -212,7 +229,7 @@ class Link:
 
         patience = int(self._patience * 1e9)
         until = perf_counter_ns() + patience
-        longest = until + _LONGEST
+        longest = until + connecting.LONGEST
         line = Line(self.path)
         try:
             while True:
@@ -265,6 +282,8 @@ class Link:
             _inherited.append(self._db)  # closing it here would touch the parent's locks
             self._db = None
         if self._db is not None:
+            if self.owner is None and self._db.in_transaction:
+                self._disown()
             if self._same_file():
                 return
             self._begin_anew()
@@ -355,7 +374,8 @@ class Link:
         from loopguard_core.store.failures import replaced  # hardly ever
 
         harm, self._harm = self._harm, ""
-        return replaced(self.path, harm, self._kept)
+        left_open, self._left_open = self._left_open, False
+        return replaced(self.path, harm, self._kept, left_open=left_open)
 
     def _check_version(self, db: sqlite3.Connection) -> None:
         """Raises ``StoreError`` where a newer program brought the file up to its own date meanwhile."""
@@ -368,31 +388,12 @@ class Link:
             raise
 
     def _open(self) -> None:
-        patience = int(self._patience * 1e9)
-        until = perf_counter_ns() + patience
-        longest, written = until + _LONGEST, last_written(self.path)
-        while True:
-            db = None
-            try:
-                if self.read_only:
-                    db = connecting.to_read(self.path)
-                else:
-                    db = connecting.to_write(self.path, create=self.create)
-            except sqlite3.Error as error:
-                # the last one to leave a store, and who brings it up to date, lock it for a moment
-                now, last = perf_counter_ns(), last_written(self.path)
-                moves = last != written or connecting.being_made(self.path)
-                if until < now < longest and moves:
-                    until, written = now + patience, last
-                if code_of(error) not in BUSY or now > until:
-                    raise self._failed(error) from None
-            if db is not None:
-                break
-            if perf_counter_ns() > until:
-                raise StoreError(
-                    f"the event store {self.path} is empty; nothing was recorded in it yet"
-                )
-            sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
+        try:
+            db = connecting.patiently(
+                self.path, create=self.create, read_only=self.read_only, patience=self._patience
+            )
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
         file = file_id(self.path)
         if file != self._file:
             self._file = file
@@ -428,16 +429,21 @@ class Link:
         with self.lock:
             try:
                 self._fresh()
-                db = self._db
-                if db is None or db.in_transaction or self._written != self.generation:
-                    return False
+            except StoreError:
+                return False
+            db = self._db
+            if db is None or self.owner is not None or self._written != self.generation:
+                return False
+            self._own(self)
+            try:
                 self._run("BEGIN IMMEDIATE", ())
                 for statement in statements:
                     db.execute(statement, parameters)
                 db.execute("COMMIT")
             except (sqlite3.Error, StoreError):
-                self.roll_back()
                 return False
+            finally:
+                self.roll_back()
             return True
 
     # -- letting go ------------------------------------------------------------------------------
@@ -489,11 +495,3 @@ class Link:
 
 
 _inherited: list[sqlite3.Connection] = []
-
-
-def _is_open(db: sqlite3.Connection) -> bool:
-    try:
-        db.total_changes  # noqa: B018 - it raises where the connection is closed
-    except sqlite3.ProgrammingError:
-        return False
-    return True

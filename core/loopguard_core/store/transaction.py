@@ -8,34 +8,36 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """A write transaction of a link; nested ones belong to the outermost."""
+    """A write transaction of a link; nested ones belong to the outermost.
 
-    __slots__ = ("_link", "_outermost")
+    Whatever exception leaves it, also one of a signal's handler, what it wrote is taken back.
+    """
+
+    __slots__ = ("_link",)
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._outermost = False
 
     def __enter__(self) -> None:
         link = self._link
         link.lock.acquire()
         try:
-            if not link.in_transaction:
-                link.write("BEGIN IMMEDIATE")
-                self._outermost = True
+            link.begin(self)
         except BaseException:
-            link.lock.release()
+            self._let_go()
             raise
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and self._link.owner is self:
+                self._link.write("COMMIT")
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
         link = self._link
         try:
-            if not self._outermost:
-                return
-            try:
-                if kind is None:
-                    link.write("COMMIT")
-            finally:
+            if link.owner is self:
                 link.roll_back()
         finally:
             link.lock.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loopguard_core.events import load
 from loopguard_core.identity import LONG, Scheme, canonical
+from loopguard_core.interrupts import pass_on
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.answers import SHORT
@@ -80,7 +81,8 @@ class ProgressScheme(Scheme):
             kind = self._tools.get((tool, traits)) or self._tool(tool, traits)
             try:
                 record = self._record(kind, args)
-            except Exception:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            except Exception as error:  # noqa: BLE001 - a foreign mapping or string may raise anything
+                pass_on(error)
                 record = {"s": args.digest, "f": kind.flags, "v": kind.source}
             self._known[key] = record
             self._memory.asked(f"{tool}:{record['s']}")
@@ -214,7 +216,8 @@ class ProgressScheme(Scheme):
                     record, outline, like, self._tool(tool, traits), result, text, flags
                 )
             return record
-        except Exception:  # noqa: BLE001 - a foreign result may raise anything
+        except Exception as error:  # noqa: BLE001 - a foreign result may raise anything
+            pass_on(error)
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
     def _short(
