@@ -22,7 +22,11 @@ _REACH = 600
 #: What ends a command: also the end of a line, unless a backslash stands before it. JSON doubles backslashes: the end of
 #: a line is ``\n``, or ``\\n`` in JSON inside JSON; behind three of them, or six, the command goes on.
 _END = r"(?:[|;&]\s|(?<![\\`r])(?:\\{1,2}|\\{4})n|(?<![\\`])\\{1,2}r)"
-_NAME = r"(?:\\+[nrt])?([\w.-]+)"
+#: What a name goes on with, and what JSON spells the end of a line and a tab with.
+_INSIDE = ("_", "-", ".")
+_SPELLED = ("\\n", "\\r", "\\t")
+#: So many places are looked at where a command's name stands.
+_TRIES = 4
 
 _MYSQL = (
     "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlpump mysqlbinlog mysqlsh mariadb"
@@ -114,14 +118,27 @@ def flagged(text: str, match: re.Match[str]) -> Span | None:
 def is_of_command(text: str, at: int, flag: str) -> bool:
     """True where the *flag* at the place *at* is one of a command that takes a secret with it."""
     start = max(0, at - _REACH)
-    for end in compiled(_END).finditer(text, start, at):
-        start = end.end()
-    names = compiled(_NAME).findall(text, start, at)
-    commands = _BY_FLAG[flag]
-    return any(
-        name in commands and (not commands[name] or commands[name] in names)
-        for name in (n.removesuffix(".exe").removesuffix(".py") for n in names)
-    )
+    near = text[start:at]
+    for command, word in _BY_FLAG[flag].items():
+        place = near.rfind(command) if not word or word in near else -1
+        tries = _TRIES
+        while place >= 0 and tries:
+            if _is_name(near, place, place + len(command)):
+                if compiled(_END).search(text, start + place, at) is not None:
+                    break  # that command is over
+                if not word or word in near[place:]:
+                    return True
+            tries -= 1
+            place = near.rfind(command, 0, place)
+    return False
+
+
+def _is_name(near: str, start: int, end: int) -> bool:
+    """True where what stands from *start* to *end* is a word of its own: a command, or the end of a path to one."""
+    before, after = near[start - 1 : start], near[end : end + 1]
+    if (before.isalnum() or before in _INSIDE) and near[start - 2 : start] not in _SPELLED:
+        return False
+    return not (after.isalnum() or after in _INSIDE) or near.startswith((".exe", ".py"), end)
 
 
 def piped(text: str, at: int) -> list[Span]:
