@@ -30,6 +30,41 @@ def test_no_note_leaves_nothing_behind() -> None:
     assert "  " not in text
 
 
+REASONS = (
+    REASON,
+    "One message holds 4 identical calls of search. This one was not run; one of them is enough. Stop.",
+    "search was repeated 3 times with the same answer; this one was not run.",
+    "search was repeated 4 times; this one was not run and the turn ends here.",
+    "search failed 5 times, so this call was not run. Look at the error first.",
+    "search failed 8 times, so this call was not run and the turn ends here. Look first.",
+)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_model_reads_once_that_its_call_was_not_run(reason: str) -> None:
+    verdict = Verdict(Tier.BLOCK, "progress", "search:1", 6, 6, reason=reason)
+    text = refusal.refused(Ruling("ask", verdict), "R1", late=True)
+    assert text.count("was not run") == 1
+    assert not set("  |,.|;.|..".split("|")) & {text[at : at + 2] for at in range(len(text))}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_breakpoint_does_not_speak_of_a_guard_that_had_nothing_against_the_call(
+    waits: bool,
+) -> None:
+    calm = Verdict(Tier.ALLOW, "progress", "pay:1", 1, 6)
+    held = Ruling("ask", calm, tier=Tier.BLOCK, cause="breakpoint", ref="B1")
+    line = refusal.for_person(held, "pay", "s1", "R7", waits=waits)
+    assert "cause=breakpoint tier=allow tool=pay" in line
+    assert ": it meets a breakpoint of yours. (to let " in line
+    assert "in the same way" not in line
+
+
+def test_once_is_no_number_of_times() -> None:
+    said = refusal.advice(Verdict(Tier.WARN, "progress", "pay:1", 1, 6))
+    assert "pay was called once in the same way" in said
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_person_reads_what_happened_and_not_what_the_model_is_to_do(waits: bool) -> None:
     line = refusal.for_person(Ruling("ask", VERDICT), "search", "s1", "R7", waits=waits)

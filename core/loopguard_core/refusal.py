@@ -18,6 +18,17 @@ _INSTEAD = (
 )
 #: How the line for the person begins while the call waits.
 WAITS = "call waits for you"
+#: What a person reads of a call to which the guard need not object.
+_HELD = "it meets a breakpoint of yours."
+#: That the call was not run, as policies' reasons say it, and what is left where it has been said.
+_NOT_RUN = (
+    (" This one was not run.", ""),
+    ("This one was not run; one of", "One of"),
+    ("; this one was not run and the turn", "; the turn"),
+    ("; this one was not run", ""),
+    (", so this call was not run and the turn", "; the turn"),
+    (", so this call was not run", ""),
+)
 _STOP = "Stop calling tools now. Tell the user what you have so far and where you are stuck."
 
 
@@ -52,7 +63,7 @@ def refused(
 
     *away*: why nobody can be asked now. *halted*: the scope of a human's halt, where that is the cause.
     """
-    parts = [f"[loopguard] This call was not run. {_said(ruling, halted)}"]
+    parts = [f"[loopguard] This call was not run. {_once(_said(ruling, halted))}"]
     if ruling.ends_turn:
         parts.append(_STOP)
     elif ruling.cause == "deny":
@@ -123,18 +134,21 @@ def for_person(
     it may be approved then.
     *store* is where the event store is, where a console does not find it by itself.
     """
-    why = ruling.why
+    why, held = ruling.why, ruling.cause == "breakpoint"
     does = WAITS if waits else "call runs, since nobody can be asked" if runs else "call refused"
     fields = [
-        f"tier={ruling.tier.word}",
+        f"tier={(why.tier if held else ruling.tier).word}",
         f"tool={plain(tool, 60)}",
         f"count={why.count}",
         f"threshold={why.threshold}",
         f"session={plain(session, 60)}",
     ]
+    if held:
+        fields.insert(0, "cause=breakpoint")
     if request:
         fields.append(f"request={request}")
-    line = f"{does}: {' '.join(fields)}: {plain(_happened(why), 300)}"
+    happened = _HELD if held else _happened(why)
+    line = f"{does}: {' '.join(fields)}: {plain(happened, 300)}"
     if runs and not waits:
         return line
     if request:
@@ -198,6 +212,13 @@ def _said(ruling: Ruling, halted: str) -> str:
     return _why(ruling.why)
 
 
+def _once(reason: str) -> str:
+    """*reason* behind words that say that the call was not run, without saying so again."""
+    for said, left in _NOT_RUN:
+        reason = reason.replace(said, left)
+    return reason
+
+
 def _they_say(note: str) -> str:
     """A human's note as a sentence that others may follow."""
     return f" They say: {_stopped(note)}" if note.strip() else ""
@@ -217,4 +238,5 @@ def _why(verdict: Verdict) -> str:
         return _stopped(verdict.reason)
     tool = plain(tool_of(verdict.signature) or "the tool", 80)
     detector = verdict.detector or verdict.policy
-    return f"{tool} was called {verdict.count} times in the same way ({detector}). {_INSTEAD}"
+    often = "once" if verdict.count == 1 else f"{verdict.count} times"
+    return f"{tool} was called {often} in the same way ({detector}). {_INSTEAD}"

@@ -28,7 +28,7 @@ _seen = click.option(
 
 @click.command()
 @_requests
-@click.option("--note", default="", help="A word for the log.")
+@click.option("--note", default="", help="Told to the model beside the result.")
 @_seen
 @json_option
 @click.pass_obj
@@ -38,7 +38,7 @@ def approve(
     """Let the waiting call run, once.
 
     It leaves no mark on the counters: the next identical call is asked about at the same count. Where
-    nobody waits any more, the agent's next try of the same call runs.
+    nobody waits any more, the agent's next try of the same call runs; the note is for the log then.
     """
 
     def decide(store: Store, request: str) -> Decided:
