@@ -71,7 +71,9 @@ class Stops:
         ticket = self._waiting.open(start, ruling, seen, limit, wait=wait, attended=attended)
         decision.request = ticket.request
         waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
-        ticket.told = waits
+        ticket.told = waits and not ticket.shared
+        if ticket.shared:
+            return ticket
         line = refusal.for_person(
             ruling,
             decision.tool,

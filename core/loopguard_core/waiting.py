@@ -12,6 +12,7 @@ import os
 import time
 from functools import partial
 
+from loopguard_core.inbox import abandoned
 from loopguard_core.owing import owe
 from loopguard_core.processes import started, user
 from loopguard_core.store.contract import StoreError, Taken
@@ -34,6 +35,8 @@ _LOOK = 2.0
 _GLANCE = 0.1
 #: how long a wait goes on while the store cannot be read, in seconds
 _BLIND = 5.0
+#: times that a request is written on the condition that nobody else wrote
+_TRIES = 20
 #: the newest requests of a session among which one is looked for by its call
 _RECENT = 50
 
@@ -53,7 +56,7 @@ class Answer:
 class Ticket:
     """One call that waits. Times on the monotonic clock; ``until`` None waits as long as it takes.
 
-    ``told``: a person was told that it waits.
+    ``told``: a person was told that it waits. ``shared``: another process opened the request.
     """
 
     __slots__ = (
@@ -65,6 +68,7 @@ class Ticket:
         "request",
         "ruling",
         "seen",
+        "shared",
         "start",
         "told",
         "until",
@@ -77,7 +81,7 @@ class Ticket:
         self.until = until
         self.attended = attended
         self.request = ""
-        self.told = False
+        self.shared = self.told = False
         self.seen: Event | None = None
         self.blind_since = 0.0
         self.looked_at = self.left_since = 0.0
@@ -123,7 +127,10 @@ class Waiting:
         wait: bool,
         attended: bool,
     ) -> Ticket:
-        """Open a request about the call of *start*. *limit*: the host's own, in seconds."""
+        """Open a request about the call of *start*, or share one on which another process waits for it.
+
+        *limit*: the host's own, in seconds.
+        """
         config, journal = self._config, self._journal
         patience: float | None = 0.0
         unanswered = self.unanswered(ruling)
@@ -136,32 +143,50 @@ class Waiting:
         now = time.time()
         until = None if patience is None else time.monotonic() + patience
         ticket = Ticket(start, ruling, until, attended)
-        ticket.seen = (
-            journal.word
-        )  # what the ruling knew: more may come before the request is in the log
+        # what the ruling knew: more may come before the request is in the log
+        ticket.seen = journal.word
         deadline = None if patience is None else now + patience
-        opened = journal.event(
-            "request_opened",
-            {
-                "call": ticket.call,
-                "tool": start.text("tool"),
-                "signature": ruling.verdict.signature,
-                "tier": _tier(ruling).word,
-                "cause": ruling.cause,
-                "verdict": ruling.why.to_json(),
-                "seen": seen,
-                "deadline": deadline,
-                "late_until": None if deadline is None else deadline + self._late(ruling),
-                "unanswered": unanswered,
-                "pid": os.getpid(),
-                "pid_started": started(os.getpid()),
-                "host": os.uname().nodename,
-                "user": user(),
-            },
-        )
-        journal.add(opened)
-        ticket.request = opened.text("request")
+        data = {
+            "call": ticket.call,
+            "tool": start.text("tool"),
+            "signature": ruling.verdict.signature,
+            "tier": _tier(ruling).word,
+            "cause": ruling.cause,
+            "verdict": ruling.why.to_json(),
+            "seen": seen,
+            "deadline": deadline,
+            "late_until": None if deadline is None else deadline + self._late(ruling),
+            "unanswered": unanswered,
+            "pid": os.getpid(),
+            "pid_started": started(os.getpid()),
+            "host": os.uname().nodename,
+            "user": user(),
+        }
+        for last in range(_TRIES, -1, -1):
+            ticket.request = "" if patience == 0 else self._asked_by_others(ticket.call)
+            ticket.shared = bool(ticket.request)
+            if ticket.shared:
+                break
+            opened = journal.event("request_opened", dict(data))
+            journal.add(opened, once=bool(last))
+            if opened.seq or journal.failure or not last:
+                ticket.request = opened.text("request")
+                break
         return ticket
+
+    def _asked_by_others(self, call: str) -> str:
+        """The request about *call* on which another process waits, as where a hook is installed twice; empty for none."""
+        store = self._journal.store
+        for request, about in self._journal.guard.asked():
+            if about != call or not request or store is None or self._journal.failure:
+                continue
+            try:
+                asked = store.request(request)
+                if asked is not None and not asked.resolution and not abandoned(store, asked):
+                    return request
+            except StoreError:
+                continue
+        return ""
 
     # -- the wait (not in turn) ------------------------------------------------------------------
 
