@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loopguard_console.cli import main
-from loopguard_console.install import installer
+from loopguard_console.install import INSTALLERS, installer
 from loopguard_console.install.base import Place
 
 OTHERS = """{
@@ -127,6 +127,61 @@ def test_every_agents_file_can_go_back(
     assert run(capsys, "uninstall", agent, "--project")[0] == 0
     assert (path.read_text(encoding="utf-8") if path.exists() else None) == before
     assert installer(agent).check(Place.here("project")) == []
+
+
+@pytest.mark.parametrize("agent", INSTALLERS)
+@pytest.mark.parametrize("scope", ["user", "project", "local"])
+def test_folders_that_installing_made_go_again_and_others_stay(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    agent: str,
+    scope: str,
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "HERMES_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    if scope not in installer(agent).scopes:
+        pytest.skip("this agent has no such scope")
+    root = project.parent
+    (project / ".claude").mkdir()
+    (root / "home" / ".config").mkdir()
+    if agent == "hermes":  # it has to be there before us
+        (root / "home" / ".hermes").mkdir()
+        (root / "home" / ".hermes" / "config.yaml").write_text("x: 1\n")
+    before = sorted(root.rglob("*"))
+    for _ in range(2):
+        assert run(capsys, "install", agent, f"--{scope}")[0] == 0
+    assert sorted(root.rglob("*")) != before
+    assert run(capsys, "uninstall", agent, f"--{scope}")[0] == 0
+    assert sorted(root.rglob("*")) == before
+
+
+def test_a_folder_into_which_somebody_put_something_stays(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for scope in ("--project", "--local"):
+        run(capsys, "install", "claude-code", scope)
+    run(capsys, "uninstall", "claude-code", "--project")
+    assert (project / ".claude" / "settings.local.json").exists()
+    run(capsys, "uninstall", "claude-code", "--local")
+    assert not (project / ".claude").exists()
+    run(capsys, "install", "claude-code", "--project")
+    (project / ".claude" / "mine").touch()
+    run(capsys, "uninstall", "claude-code", "--project")
+    assert [f.name for f in (project / ".claude").iterdir()] == ["mine"]
+
+
+def test_uninstall_says_where_the_agent_is_still_connected(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for scope in ("--user", "--local"):
+        run(capsys, "install", "claude-code", scope)
+    still = "claude-code is still connected with --local: loopguard-console uninstall claude-code --local"
+    for said in ("is not connected any more", "is not connected there (--user)"):
+        _, out, _ = run(capsys, "uninstall", "claude-code")
+        assert said in out and still in out and out.count("still") == 1
+    _, out, _ = run(capsys, "uninstall", "claude-code", "--local")
+    assert "still" not in out
 
 
 @pytest.mark.parametrize("scope", ["--user", "--project"])

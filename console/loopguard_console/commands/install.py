@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+
 import click
 
 from loopguard_console.errors import Refused
@@ -83,3 +86,18 @@ def uninstall(
     changes = found.uninstall(place)
     if _carried_out(changes, dry_run, f"{agent} is not connected there (--{place.scope})."):
         click.echo(f"{agent} is not connected any more: {safe(str(changes[0].path))}")
+    for scope in _connected_elsewhere(found, place):
+        again = f"loopguard-console uninstall {agent} --{scope}"
+        click.echo(f"{agent} is still connected with --{scope}: {again} lets it go there, too")
+
+
+def _connected_elsewhere(found: Installer, place: Place) -> list[str]:
+    """The other scopes in which the agent starts our hook, seen from this folder."""
+    connected = []
+    for scope in found.scopes:
+        with contextlib.suppress(
+            Refused, OSError
+        ):  # what is wrong with that file is not asked about
+            if scope != place.scope and found.check(dataclasses.replace(place, scope=scope)):
+                connected.append(scope)
+    return connected

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.files import rewrite, why
+from loopguard_console.install import folders
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def read(path: Path) -> bytes | None:
 
 
 def carry_out(change: Change) -> None:
-    """Write the file, or remove it, in one step. A link stays a link; the mode stays.
+    """Write the file, or remove it, in one step. A link stays a link; the mode stays. So do folders that were there.
 
     Raises ``Failure`` where the file changed since it was planned, or cannot be written.
     """
@@ -62,8 +63,9 @@ def carry_out(change: Change) -> None:
     try:
         if change.after is None:
             path.unlink(missing_ok=True)
+            folders.remove(path.parent)
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.make(path.parent)
         rewrite(path, change.after)
     except OSError as error:
         raise Failure(f"{path} cannot be written: {why(error)}") from None
