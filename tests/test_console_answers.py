@@ -8,6 +8,7 @@ from console_scene import Log
 from loopguard_console.card import card
 from loopguard_console.chains import call_json, chain_lines
 from loopguard_console.guards import guard_of
+from loopguard_console.marks import mark_words
 from loopguard_console.view import View
 from loopguard_core.replay import Recording
 from loopguard_core.store.contract import Request
@@ -76,6 +77,20 @@ def test_what_a_person_noted_on_an_ended_request_is_said() -> None:
     log.add("note", on="R7", text="denied after it was expired: stop", by="you@desk")
     said = shown(log)
     assert "you@desk noted at" in said and "denied after it was expired: stop" in said
+
+
+def test_a_late_denial_is_said_as_one_wherever_a_person_looks() -> None:
+    log, _ = expired()
+    log.add("revoke", grant="R7-late", request="R7", by="you@desk", note="not this")
+    assert "Denied late by you@desk at" in shown(log) and ": not this. The next try" in shown(log)
+    recording = Recording.of(log.events, guard_of(None, log.config))
+    said = call_json(recording, 2)["request"]
+    assert said["denied_late"] == {"by": "you@desk", "note": "not this"}
+    assert said["approved_late"] is None
+    text = "\n".join(chain_lines(recording))
+    assert "R7 denied late by you@desk: not this" in text and "revoked" not in text
+    (mark,) = (m.event for m in recording.marks if m.event.type == "revoke")
+    assert mark_words(mark)[:2] == ("✗ denied late", "R7 by you@desk: not this")
 
 
 def test_the_card_is_drawn_anew_when_the_late_word_comes() -> None:

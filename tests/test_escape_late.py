@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from commands import command
+from loopguard_console.deciding import Decider
 from loopguard_core import escape, waiting
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
@@ -118,6 +120,52 @@ def test_what_ran_without_an_answer_is_over_when_it_ran(
         assert escape.waiting(desk) == []
         with pytest.raises(escape.DecisionError, match="override"):
             escape.approve(desk, ended(desk).request)
+
+
+@pytest.mark.parametrize("note", ["", "not this"])
+def test_a_late_no_is_one_event_with_its_note_and_said_once(tmp_path: Path, note: str) -> None:
+    store = store_in(tmp_path)
+    with session(store, mode="enforce") as live:
+        loop(live, 3)
+        (asked,) = escape.waiting(store)
+        before = store.last("s")
+        assert escape.deny(store, asked.request, note=note, by="you").late
+        (said,) = store.read("s", after=before)
+        assert (said.type, said.text("request"), said.text("note")) == ("revoke", "R1", note)
+        with pytest.raises(
+            escape.DecisionError, match="R1 was already denied after it was expired"
+        ):
+            escape.deny(store, asked.request)
+
+
+def test_who_approves_late_again_is_told_so_also_when_it_is_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_in(tmp_path)
+    with session(store, mode="enforce") as live:
+        loop(live, 3)
+        escape.approve(store, "R1")
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() + 9_000)
+        with pytest.raises(escape.DecisionError, match="R1 was already approved after"):
+            escape.approve(store, "R1")
+
+
+def test_a_word_for_a_session_that_nobody_runs_says_so(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    with session(store, mode="enforce") as live:
+        loop(live, 3)
+    decider, place = Decider(store), tmp_path / "events.db"
+    asked = store.request("R1")
+    assert asked is not None
+    assert "nobody runs s now; it holds when it goes on" in command(place, "approve", "R1").out
+    assert "nobody runs s now" in command(place, "reset", "s").out
+    for said in (
+        decider.hold("s", "tool:search"),
+        decider.halt("s", "turn", True),
+        decider.reset("s", "session", ""),
+    ):
+        assert "nobody runs the session now: it holds when it goes on" in said
 
 
 def test_after_a_late_no_the_next_try_is_asked_about(tmp_path: Path) -> None:

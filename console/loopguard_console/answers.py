@@ -48,6 +48,8 @@ def _later(view: View, asked: Asked, said: Event) -> list[tuple[str, str]]:
     if said.type == "note":
         return [(f"{who} noted{at}: {safe(said.text('text'), 200)}", "")]
     note = f": {safe(said.text('note'), 200)}" if said.text("note") else ""
+    if said.type == "revoke":
+        return [(f"Denied late by {who}{at}{note}. The next try is asked about again.", "bold")]
     style = "$text-success"
     return [(f"Approved late by {who}{at}{note}. ", f"bold {style}"), (_use(view, said), style)]
 

@@ -19,6 +19,7 @@ from loopguard_core.store.contract import Store
 if TYPE_CHECKING:
     from loopguard_core.policies.options import Tell
 
+_LATE = {"grant": "approved late", "revoke": "denied late"}
 _HUMAN = {
     "user_message": "you: ",
     "turn_start": "turn: ",
@@ -130,7 +131,7 @@ def _decision(asked: Asked | None) -> str:
     """What a person decided about a call: which request, how, who and from where; empty where nobody did."""
     if asked is None or (word := asked.word) is None:
         return ""
-    how = "approved late" if word.type == "grant" else safe(word.text("resolution"), 20)
+    how = _LATE.get(word.type) or safe(word.text("resolution"), 20)
     return f"{safe(asked.request, 60)} {how} by {safe(word.text('by'), 60)}"
 
 
@@ -145,6 +146,8 @@ def _mark(event: Event) -> str:
     if event.type == "session_end":
         by = by and f", said{by}" if said else by
     note = f": {safe(event.text('note'), 120)}" if event.text("note") else ""
+    if event.type == "revoke" and event.text("request"):
+        return f"{safe(event.text('request'), 60)} {_LATE['revoke']}{by}{note}"
     head = _HUMAN[event.type] if said else _HUMAN[event.type].rstrip(": ")
     return f"{head}{said}{by}".rstrip() + note
 
@@ -181,9 +184,15 @@ def _request_json(asked: Asked | None) -> dict[str, Any] | None:
         return None
     answer = asked.resolved.data if asked.resolved is not None else {}
     said = {name: answer.get(name) for name in ("resolution", "by", "note")}
-    late = asked.later.data if asked.later is not None and asked.later.type == "grant" else None
-    approved = None if late is None else {name: late.get(name) for name in ("by", "note")}
-    return {"request": asked.request, **said, "approved_late": approved}
+    late = {"approved_late": _late_json(asked, "grant"), "denied_late": _late_json(asked, "revoke")}
+    return {"request": asked.request, **said, **late}
+
+
+def _late_json(asked: Asked, type: str) -> dict[str, Any] | None:
+    """Who said so of a request after its end, and with which note; None where the last word is another."""
+    if asked.later is None or asked.later.type != type:
+        return None
+    return {name: asked.later.data.get(name) for name in ("by", "note")}
 
 
 def recordings_of(

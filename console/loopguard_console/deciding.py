@@ -44,7 +44,8 @@ class Decider:
         """Let the call run once."""
         done = escape.approve(self._store, request.request, note=note, seen=request.seen)
         if done.late:
-            return f"{request.request} approved late: the next such call runs"
+            next_one = "" if done.absent else ": the next such call runs"
+            return f"{request.request} approved late{next_one}{_absent(done)}"
         return f"{request.request} approved"
 
     def deny(self, request: Request, note: str = "") -> str:
@@ -82,13 +83,12 @@ class Decider:
             ceiling_calls=settings.ceiling_calls,
             ceiling_seconds=settings.ceiling_seconds,
         )
-        over = "; nobody runs the session now: it holds when it goes on" if done.absent else ""
-        return f"granted as {done.grant}{_covered(done)}{over}"
+        return f"granted as {done.grant}{_covered(done)}{_absent(done)}"
 
     def reset(self, session: str, scope: str, key: str, note: str = "") -> str:
         """Clear counters."""
         done = escape.reset(self._store, session=session, scope=scope, key=key, note=note)
-        return f"the count starts afresh{_covered(done)}"
+        return f"the count starts afresh{_covered(done)}{_absent(done)}"
 
     def halt(self, session: str, scope: str, children: bool, note: str = "") -> str:
         """Stop the turn or the session."""
@@ -99,6 +99,8 @@ class Decider:
         limit = limit_of(self._store, session)
         said = f"halted the {scope}" + (f" and {more} below" if more else "")
         said += f"; {self.names.of('resume')} resumes"
+        if session in done.absent:
+            return said + _absent(done)
         return f"{said} ({limit})" if limit else said
 
     def resume(self, session: str, note: str = "") -> str:
@@ -115,8 +117,8 @@ class Decider:
 
     def hold(self, session: str, condition: str) -> str:
         """Hold every call that meets *condition*."""
-        escape.set_breakpoint(self._store, session, condition)
-        return f"calls that meet {condition} wait for you from now on"
+        done = escape.set_breakpoint(self._store, session, condition)
+        return f"calls that meet {condition} wait for you from now on{_absent(done)}"
 
     def release(self, session: str, breakpoints: list[str]) -> str:
         """Take breakpoints away."""
@@ -154,6 +156,10 @@ class Decider:
             return settings_of(self._store, session)
         except ConfigError as error:
             raise DecisionError(str(error)) from None
+
+
+def _absent(done: Decided) -> str:
+    return "; nobody runs the session now: it holds when it goes on" if done.absent else ""
 
 
 def _covered(done: Decided) -> str:

@@ -31,6 +31,8 @@ def mark_words(event: Event) -> tuple[str, str, str]:
             return "■ ended", event.text("reason") + (f", said by {by}" if by else ""), "p-dim"
         case "grant":
             return "✓ granted", grant_words(event) + note, "p-ok"
+        case "revoke" if event.text("request"):
+            return "✗ denied late", f"{event.text('request')} by {by or 'a human'}{note}", "p-dim"
         case "revoke":
             return "✗ revoked", event.text("grant"), "p-dim"
         case "reset":

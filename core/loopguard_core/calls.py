@@ -109,8 +109,8 @@ class Mark:
 class Asked:
     """A request as far as its session's log tells. ``resolved_seq`` is 0 while it waits.
 
-    ``later``: the last thing that a person said of it after its end, a ``grant`` (a late approval) or a
-    ``note``; None where nobody did.
+    ``later``: the last thing that a person said of it after its end, a ``grant`` (a late approval), a ``revoke`` (a
+    late denial) or a ``note``; None where nobody did.
     """
 
     __slots__ = ("call", "later", "opened", "request", "resolved", "resolved_seq", "row")
@@ -126,8 +126,8 @@ class Asked:
 
     @property
     def word(self) -> Event | None:
-        """The last decision of a person: a late approval, or the answer; None where none decided."""
-        late = self.later if self.later is not None and self.later.type == "grant" else None
+        """The last decision of a person: a late one, or the answer; None where none decided."""
+        late = self.later if self.later is not None and self.later.type != "note" else None
         last = late or self.resolved
         return last if last is not None and last.text("by") else None
 

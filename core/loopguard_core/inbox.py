@@ -116,15 +116,17 @@ def late_grant(asked: Request, now: float) -> dict[str, Any]:
     }
 
 
-def refuse_late(store: Store, asked: Request, by: str) -> str:
+def refuse_late(store: Store, asked: Request, by: str, note: str) -> str:
     """No approval of *asked*, which ended undecided, holds any more. The grant that it had, empty for none."""
-    name = _late_name(asked)
-    said = [e for e in _answers_late(store, asked.session) if e.text("grant") == name]
-    granted = bool(said) and said[-1].type == "grant"
-    if granted or not said:
-        data = {"grant": name, "request": asked.request}
-        write(store, asked.session, "revoke", data, by, "")
+    name, granted = _late_name(asked), answered_late(store, asked) == "approved"
+    write(store, asked.session, "revoke", {"grant": name, "request": asked.request}, by, note)
     return name if granted else ""
+
+
+def answered_late(store: Store, asked: Request) -> str:
+    """What was last said of *asked* after its end: ``approved``, ``denied``, or empty."""
+    said = [e for e in _answers_late(store, asked.session) if e.text("request") == asked.request]
+    return {"grant": "approved", "revoke": "denied"}[said[-1].type] if said else ""
 
 
 def _late_name(asked: Request) -> str:

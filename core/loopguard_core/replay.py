@@ -44,7 +44,7 @@ _AT_ONCE = 256
 #: Events between a call's start and its end from which on they are kept apart.
 _LONG = 0xFFFF
 #: What may be said of a request after its end, and the field that names the request.
-_ABOUT = {"grant": "request", "note": "on"}
+_ABOUT = {"grant": "request", "revoke": "request", "note": "on"}
 #: Events that are shown between the calls.
 MARKS = frozenset(n for n in TYPES if not n.startswith(("call", "request_", "usage")))
 

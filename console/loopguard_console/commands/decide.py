@@ -134,7 +134,8 @@ def tell(done: Decided, as_json: bool) -> None:
     grant = f", grant {done.grant}" if done.grant and not done.late else ""
     late = ""
     if done.late and done.resolution == "approved":
-        late = "; nobody waits any more, the agent's next try of this call runs"
+        late = "; nobody waits any more"
+        late += "" if done.absent else ", the agent's next try of this call runs"
     elif done.late and done.grant:
         late = "; nobody waits any more, the approval that came late is taken back"
     elif done.late:

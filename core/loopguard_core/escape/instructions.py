@@ -100,7 +100,8 @@ def reset(
         return scope == "session" or key == (asked.tool if scope == "tool" else asked.signature)
 
     settled = settle(store, session, seq, covered, "approved", by, "the counters were reset")
-    return Decided("reset", [session], request=request, covered=settled)
+    absent = [] if runs(store, session) else [session]
+    return Decided("reset", [session], request=request, covered=settled, absent=absent)
 
 
 def halt(
@@ -195,7 +196,8 @@ def set_breakpoint(
         raise DecisionError(str(error)) from None
     data = {"breakpoint": f"B{os.urandom(3).hex()}", "condition": condition}
     write(store, session, "breakpoint", data, by, note)
-    return Decided("set", [session], breakpoint=data["breakpoint"])
+    absent = [] if runs(store, session) else [session]
+    return Decided("set", [session], breakpoint=data["breakpoint"], absent=absent)
 
 
 def clear_breakpoint(store: Store, session: str, breakpoint: str, *, by: str = "") -> Decided:

@@ -9,10 +9,12 @@ from loopguard_core.escape.outcome import AlreadyDecided, Decided, DecisionError
 from loopguard_core.escape.settling import settle_covered, settle_same
 from loopguard_core.inbox import (
     UNDECIDED,
+    answered_late,
     late_grant,
     late_until,
     refuse_late,
     resolve,
+    runs,
     sweep_one,
     write,
 )
@@ -99,6 +101,8 @@ def _resolve(
 
 def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     now = time.time()
+    if answered_late(store, asked) == "approved":
+        raise _approved_before(asked)
     until = late_until(asked, now)
     if now >= until:
         raise DecisionError(
@@ -109,10 +113,7 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     try:
         seq = write(store, asked.session, "grant", data, by, note)
     except Taken:
-        raise DecisionError(
-            f"{asked.request} was already approved after it was {asked.resolution}; "
-            "an override lets more calls through"
-        ) from None
+        raise _approved_before(asked) from None
     covered = settle_covered(store, asked.session, Grant(seq, data), by)
     return Decided(
         "approved",
@@ -121,13 +122,21 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         grant=str(data["grant"]),
         late=True,
         covered=covered,
+        absent=[] if runs(store, asked.session) else [asked.session],
+    )
+
+
+def _approved_before(asked: Request) -> DecisionError:
+    return DecisionError(
+        f"{asked.request} was already approved after it was {asked.resolution}; "
+        "an override lets more calls through"
     )
 
 
 def _deny_late(store: Store, asked: Request, by: str, note: str) -> Decided:
-    grant = refuse_late(store, asked, by)
-    data = {"on": asked.request, "text": f"denied after it was {asked.resolution}: {note}"}
-    write(store, asked.session, "note", data, by, "")
+    if answered_late(store, asked) == "denied":
+        raise DecisionError(f"{asked.request} was already denied after it was {asked.resolution}")
+    grant = refuse_late(store, asked, by, note)
     return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
 
 
