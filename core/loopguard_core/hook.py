@@ -28,7 +28,7 @@ from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.processes import alive, ancestors, caller
 from loopguard_core.refusal import WAITS, plain
-from loopguard_core.serving import HOOKS
+from loopguard_core.serving import HOOKS, other_guard
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -206,6 +206,14 @@ class Hook:
             ran = store.session(heard.session)
             if ran is None or ran.ended:
                 return None  # nothing of it runs: there is nothing to end, and no late word begins it anew
+        if store is not None and heard.kind not in (host.BEFORE, host.AFTER):
+            other = other_guard(store, heard.session, hooks=False)
+            if other:  # a model could say so
+                self.say(
+                    f"{plain(heard.session, 60)} is guarded by {plain(other, 60)}: "
+                    "what a hook says of its turns and its end does not count"
+                )
+                return None
         try:
             live, told = self._joined(heard, pin, doors, store), ""
         except ConfigError as error:  # a function of the person's is gone

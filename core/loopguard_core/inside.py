@@ -10,6 +10,7 @@ import os
 
 from loopguard_core.inbox import runs
 from loopguard_core.processes import alive, ancestors, name_of, started
+from loopguard_core.serving import living
 from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
@@ -33,13 +34,25 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
     for named in (own, *map(_environment_of, above)):
         if named and not _over(store, named):
             return named
-    here = os.uname().nodename
-    for session in store.sessions() if store is not None else ():
-        if session.ended or session.pid not in above or session.host not in ("", here):
-            continue
-        if _is_it(session, shared=is_url(store.place) if store is not None else False):
+    if store is None:
+        return ""
+    here, shared = os.uname().nodename, is_url(store.place)
+    for session in store.sessions():
+        if session.host in ("", here) and _serves(store, session, above, shared=shared):
             return session.session
     return ""
+
+
+def _serves(store: Store, session: Session, above: list[int], *, shared: bool) -> bool:
+    """True where a process *above* this one serves *session*, or did until the log said that it ended.
+
+    That can be said by a model too, so it counts while the process lives. This process itself has no reason to.
+    """
+    if session.pid in (above[1:] if session.ended else above) and _is_it(session, shared=shared):
+        return True
+    if session.ended or shared:
+        return False
+    return any(start.data.get("pid") in above for start in living(store, session.session, {}))
 
 
 def process_of(store: Store, session: str) -> str:
@@ -66,8 +79,15 @@ def _is_it(session: Session, *, shared: bool) -> bool:
 
 
 def _over(store: Store | None, session: str) -> bool:
-    """True where *session* is known to have ended: what it left in an environment says nothing now."""
-    return store is not None and store.session(session) is not None and not runs(store, session)
+    """True where *session* is known to have ended: what it left in an environment says nothing now.
+
+    A model can say so as well, so it has not while its process lives: any but this one.
+    """
+    known = None if store is None else store.session(session)
+    if store is None or known is None or runs(store, session):
+        return False
+    here = known.host in ("", os.uname().nodename)
+    return not (here and known.pid != os.getpid() and alive(known.pid, known.pid_started))
 
 
 def _environment_of(pid: int) -> str:

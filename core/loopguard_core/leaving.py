@@ -5,7 +5,7 @@ from __future__ import annotations
 from loopguard_core.foreign import told
 from loopguard_core.interrupts import pass_on
 from loopguard_core.rebuilding import asked_about, left_open
-from loopguard_core.serving import HOOKS, LEFT, living
+from loopguard_core.serving import HOOKS, LEFT, PROCESS, living
 from loopguard_core.store.contract import Stale
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def _goes_on(journal: Journal, store: Store, stops: Callable[[], Stops]) -> bool
         return False
     while others := living(store, journal.session, own):
         _end_own(journal, store, stops)
-        left = {name: own[name] for name in ("pid", "pid_started")}
+        left = {name: own[name] for name in PROCESS if name in own}
         kept = {name: value for name, value in others[-1].data.items() if name != "left"}
         start = {**kept, "resumed": True, "reason": LEFT, "left": left}
         try:

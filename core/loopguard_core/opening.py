@@ -87,6 +87,8 @@ def _opening(
         "mode": config.mode,
         "config": config.digest,
     }
+    if pid not in (0, os.getpid()) and not served:  # as a sidecar is told
+        said |= {"guard": os.getpid(), "guard_started": started(os.getpid())}
     if config.recorded:
         said["settings"] = config.recorded
     if name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core.processes import alive, name_of
+from loopguard_core.processes import alive, name_of, started
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HOOKS = "hooks"
 #: Why a session starts that was not over: another process serves it as well, or one that did has left it.
 BESIDE, LEFT = "beside", "left"
+#: What a start says of the agent's process, and of the one that guards it where that is another.
+PROCESS = ("pid", "pid_started", "guard", "guard_started")
 
 
 def living(store: Store, session: str, but: Mapping[str, Any]) -> list[Event]:
@@ -46,18 +48,20 @@ def living(store: Store, session: str, but: Mapping[str, Any]) -> list[Event]:
     return there
 
 
-def other_guard(store: Store, session: str, but: Mapping[str, Any]) -> str:
-    """The living process that guards *session* itself, without hooks, for people; empty where none does.
+def other_guard(store: Store, session: str, *, hooks: bool) -> str:
+    """The living process that guards *session*, beside this one, for people; empty where none does.
 
-    *but* as for ``living``. Raises ``StoreError``.
+    *hooks*: also where hooks do that for it. Raises ``StoreError``.
     """
     known = store.session(session)
     if known is None or known.ended:
         return ""
-    own = [start for start in living(store, session, but) if start.text("served") != HOOKS]
-    if not own:
+    this = {"pid": os.getpid(), "pid_started": started(os.getpid())}
+    others = living(store, session, this)
+    others = [start for start in others if hooks or start.text("served") != HOOKS]
+    if not others:
         return ""
-    pid = _who(own[-1].data)[0]
+    pid = _who(others[-1].data)[0]
     return f"process {pid} {name_of(pid)}".rstrip()
 
 
@@ -70,6 +74,7 @@ def joins(store: Store | None, session: str, opening: Callable[[], Mapping[str, 
 
 
 def _who(said: Mapping[str, Any]) -> tuple[int, str]:
-    """The process that a start names: its number, and when it started."""
-    pid, since = said.get("pid"), said.get("pid_started")
+    """The process that guards, by what a start says: its number, and when it started."""
+    name = "guard" if "guard" in said else "pid"
+    pid, since = said.get(name), said.get(f"{name}_started")
     return pid if isinstance(pid, int) else 0, since if isinstance(since, str) else ""

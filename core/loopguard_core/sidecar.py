@@ -12,15 +12,19 @@ import os
 import signal
 
 from loopguard_core.config import ConfigError, load_or_default
+from loopguard_core.doors import Doors
 from loopguard_core.events import EventError, dump, from_json, load
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.pipes import LineReader, LineWriter
+from loopguard_core.serving import other_guard
+from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from loopguard_core.config import Config
     from loopguard_core.decision import Decision
     from loopguard_core.events import Event
 
@@ -50,6 +54,18 @@ def serve(*, agent: str = "agent", store: str = "") -> int:
     *store*: another event store than the configured one.
     """
     return asyncio.run(Sidecar(agent, store).run())
+
+
+def _guarded_by(config: Config, session: str) -> str:
+    """The other process that guards *session*, empty where none does, or nobody can tell."""
+    try:
+        store = Doors(config).store()
+        try:
+            return other_guard(store, session, hooks=True)
+        finally:
+            store.close()
+    except StoreError:
+        return ""
 
 
 class _Open:
@@ -156,8 +172,12 @@ class Sidecar:
         config = load_or_default(cwd, to_stderr)
         if self._store:
             settings = {**settings, "store": self._store}
+        config = config.changed(**settings)
+        other = _guarded_by(config, event.session) if event.session else ""
+        if other:  # a model could say that a human spoke
+            raise Misunderstood(f"session {event.session!r} is guarded by {other}")
         live = LiveSession(
-            config.changed(**settings),
+            config,
             event.session or f"{agent}-{os.urandom(4).hex()}",
             agent=agent,
             cwd=cwd,
