@@ -154,13 +154,14 @@ def piped(text: str, at: int) -> list[Span]:
 
 def stored(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """What commands that keep secrets are given behind ``secret set``, ``secrets create``, ``kv put`` and the like."""
+    done = 0
     for name in names:
         at = name.start()
-        if not is_of_command(text, at, "store"):
+        if at < done or not is_of_command(text, at, "store"):
             continue
         yield from piped(text, at)
         end = compiled(rf'{_END}|(?<!\\)"').search(text, at, at + _REACH)
-        last = end.start() if end is not None else at + _REACH
+        last = done = end.start() if end is not None else at + _REACH
         for match in (
             *compiled(_PAIR).finditer(text, at, last),
             compiled(_SET).match(text, name.end(), last),

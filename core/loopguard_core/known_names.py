@@ -115,6 +115,8 @@ _HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|(?:[bfur]?{QUOTE})
 _CALL = r"(?:getenv|environ\.get|[sS]et[dD]efault|\.set|[sS]etProperty|putenv|[sS]etenv|Variable|define|\.fill|\.type|[sS]et_?[vV]alue|[hH]eader|[sS]et_?[sS]ecret)\(\\*[\"'](?P<name>[^\"'()]{0,60}[\"']?[\w.-]{0,40})$"
 _GIVEN = r"""(?x)[\w-]{0,40}(?:\\*["']?\])?(?P<q>\\*["'])\s?,\s{0,8}[bfu]?(?P=q)
     (?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s+)?(?![${<%*-]|(?:Bearer|Basic|Token)\s|(?P=q))(?P<value>(?:(?!(?P=q))(?:[^"\\]|\\.)){3,2000}+)(?P=q)"""
+#: Characters behind a header's name that tell a sentence.
+_SENTENCE = 400
 # What is said about a header, in words: that one is required, or what it is for.
 _SAID = r"""(?x)(?:[Rr]equired|[Nn]one|[Oo]ptional|[Dd]isabled|[Ee]nabled|[Nn]ull|[Tt]rue|[Ff]alse|[Mm]issing|[Ii]nvalid|[Uu]nauthorized)[.,;:!)]*$
     |(?:\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s+){1,400}\(?[A-Za-z]?[a-z'/-]{0,15}[.,;:!?)]*\s*$"""
@@ -185,11 +187,14 @@ def _header(text: str, name: re.Match[str]) -> Span | None:
     found = compiled(_LIST).match(text, name.end())
     if found is not None:
         return found.span("values")
-    found = compiled(_HEADER).match(text, name.end())
+    # what is only said is told from its beginning, so that texts full of it stay quick
+    found = compiled(_HEADER).match(text, name.end(), name.end() + _SENTENCE)
     if found is not None:
-        start, end = found.span("text")
-        said = found["key"] is None and compiled(_SAID).match(text, start, min(end, start + 400))
-        return None if said else (start, end)
+        if found["key"] is None and compiled(_SAID).match(text, *found.span("text")):
+            return None
+        found = compiled(_HEADER).match(text, name.end())
+    if found is not None:
+        return found.span("text")
     if _takes_a_word(text, name.start()):
         found = compiled(_FLAG).match(text, name.end())
         return found.span("word") if found is not None else None
