@@ -22,7 +22,7 @@ from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
 from loopguard_core.hook_input import HookInput
-from loopguard_core.hook_options import UsageError, adapter, parse, seconds
+from loopguard_core.hook_options import HelpAsked, UsageError, adapter, parse, seconds
 from loopguard_core.hook_signals import CutShort
 from loopguard_core.kept_patterns import KeptPatterns
 from loopguard_core.live import LiveSession, to_stderr
@@ -437,6 +437,10 @@ def main(argv: list[str] | None = None) -> None:
     try:
         options = parse(sys.argv[1:] if argv is None else argv)
         hook = Hook(adapter(options["--agent"]), options, os.environ, HookInput(0))
+    except HelpAsked:
+        from loopguard_core.hook_help import tell  # an agent never asks
+
+        sys.exit(tell())
     except UsageError as error:
         to_stderr(f"loopguard-hook: {error}")
         sys.exit(1)

@@ -23,15 +23,21 @@ class UsageError(Exception):
     """The command line is wrong: what, and what is known."""
 
 
+class HelpAsked(Exception):
+    """A person wants to know what there is."""
+
+
 def parse(argv: Sequence[str]) -> dict[str, str]:
-    """The options in *argv*. Raises ``UsageError``."""
+    """The options in *argv*. Raises ``UsageError``, ``HelpAsked``."""
     options: dict[str, str] = {}
     rest = list(argv)
     while rest:
         word = rest.pop(0)
         name, equals, value = word.partition("=")
         if name not in _OPTIONS:
-            raise UsageError(f"{name!r} is not an option; known: {', '.join(_OPTIONS)}")
+            if word in ("-h", "--help"):
+                raise HelpAsked
+            raise UsageError(f"{name!r} is not an option; known: {', '.join(_OPTIONS)}, --help")
         if not equals:
             if not rest:
                 raise UsageError(f"{name} needs a value")
