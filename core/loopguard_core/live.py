@@ -271,7 +271,10 @@ class LiveSession:
                 call = name_of(self.guard, call, tool, payload.digest) or call
             ids = self.guard.reading.request(tool, payload, annotations)
             ruling = self.guard.ruling(call) or ALLOWED
-        return Decision(call, tool, payload, ruling, ids, annotations)
+            decision = Decision(call, tool, payload, ruling, ids, annotations)
+            if ruling.action == "ask":
+                decision.message = self._stopped().told(call, ruling)
+        return decision
 
     def after(
         self,

@@ -100,6 +100,12 @@ def approved(request: str, note: str) -> str:
     return f"[loopguard] A human let this call run (request {request}). They say: {note}"
 
 
+def unanswered(ruling: Ruling) -> str:
+    """What the model is told beside the result of a call that ran since nobody answered."""
+    said = f"[loopguard] Nobody answered, so this call ran. {_once(_said(ruling, 'turn'))}"
+    return f"{said} {_STOP}" if ruling.ends_turn else said
+
+
 def undeliverable(request: str) -> str:
     """What the model gets where the arguments that a human gave could not reach the agent."""
     return (

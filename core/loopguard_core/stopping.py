@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from loopguard_core.waiting import Answer, Ticket
 
 #: what a human's answer lets run
+#: the newest requests of a session among which one is looked for by its call
+_RECENT = 50
 _RUNS = ("approved", "modified")
 
 
@@ -158,6 +160,7 @@ class Stops:
             decision.message = refusal.answered(resolution, ruling, ticket.request, answer.note)
             return
         if runs:
+            decision.message = refusal.unanswered(ruling)
             return
         if resolution == "expired":
             text = refusal.refused(ruling, ticket.request, late=self._late, away=self._away())
@@ -206,6 +209,22 @@ class Stops:
             pass  # the same call id has ended before; it counts once
         if owes(self._journal, call):
             owe(self._journal, end)
+
+    def told(self, call: str, ruling: Ruling) -> str:
+        """What the model is to read beside the result of *call*, which waited in another process; empty for nothing."""
+        store = self._journal.store
+        if store is None or self._journal.failure:
+            return ""
+        try:
+            asked = store.requests(session=self._journal.session, limit=_RECENT)
+        except StoreError:
+            return ""
+        about = next((request for request in asked if request.call == call), None)
+        if about is not None and about.resolution == "approved" and about.note:
+            return refusal.approved(about.request, about.note)
+        if about is not None and about.resolution == "expired":
+            return refusal.unanswered(ruling)
+        return ""
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
