@@ -106,6 +106,27 @@ def test_the_card_is_drawn_anew_when_the_late_word_comes() -> None:
     assert len({before, approved, view.moment}) == 3
 
 
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [
+        ("cancelled", "the call was cancelled while it waited"),
+        ("pending", "the session ended"),
+    ],
+)
+def test_a_wait_that_was_cut_short_is_told_from_a_session_that_ended(
+    outcome: str, why: str
+) -> None:
+    log = Log("s", "fixer")
+    for _ in range(2):
+        log.call("search", SEARCH)
+    asked = log.ask("R7", log.start("search", SEARCH), "block")
+    log.add("request_resolved", request="R7", resolution="cancelled", call=asked.call)
+    log.add("call_end", call=asked.call, outcome=outcome, result=None)
+    said = shown(log)
+    assert f"R7 was never answered: {why}" in said
+    assert "unless you let it" not in said and "meaning the call did not run" in said
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_the_commands_say_it_too(late: bool) -> None:
     log, asked = expired()

@@ -17,6 +17,8 @@ UNANSWERED = {
     "orphaned": "was never answered: the agent's process is gone",
     "cancelled": "was never answered: the session ended",
 }
+#: The same where the call was cancelled with its request, and the session went on.
+_CUT_SHORT = "was never answered: the call was cancelled while it waited"
 #: Calls after a late approval among which the one is looked for that ran because of it.
 _FAR = 10_000
 
@@ -29,6 +31,8 @@ def how_it_ended(view: View) -> Content:
     how = asked.resolved
     resolution, note = how.text("resolution"), how.text("note")
     ended = UNANSWERED.get(resolution, "")
+    if resolution == "cancelled" and view.recording.row(view.cursor).outcome == "cancelled":
+        ended = _CUT_SHORT
     by = "" if ended else how.text("by")
     parts = [
         ("ASKED  ", "bold $text-primary"),

@@ -53,7 +53,8 @@ def _meaning(view: View, row: Row, verdict: Verdict) -> str:
         return WOULD_WORDS[verdict.tier]
     if verdict.tier is Tier.BLOCK and let_run(view, view.cursor):
         return "stopped, then let run by a human"
-    if verdict.tier is Tier.BLOCK and row.outcome in ("blocked", "denied"):
+    nobody_waits = _answer(view, view.cursor) in ("cancelled", "orphaned")
+    if verdict.tier is Tier.BLOCK and (nobody_waits or row.outcome in ("blocked", "denied")):
         return "the call did not run"
     return TIER_WORDS[verdict.tier].partition(": ")[2]
 
