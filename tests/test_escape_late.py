@@ -11,7 +11,8 @@ import pytest
 
 from commands import command
 from loopguard_console.deciding import Decider
-from loopguard_core import escape, waiting
+from loopguard_core import escape, inbox, waiting
+from loopguard_core.escape import requests
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
 from sessions import call, loop, meanwhile, pending, session, store_in
@@ -211,3 +212,50 @@ def test_what_nobody_on_another_host_can_wait_for_any_more_is_swept(tmp_path: Pa
         store.append(Event("request_opened", "far", ts=now - 2 * day, data=data))
     assert escape.sweep(store) == [("R1", "orphaned")]
     assert [r.call for r in escape.waiting(store)] == ["just over", "none"]
+
+
+@pytest.mark.parametrize("first", ["approve", "deny"])
+@pytest.mark.parametrize("busy", [False, True])
+def test_of_two_late_answers_at_once_the_first_stands_and_the_other_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, busy: bool
+) -> None:
+    """Whoever is slower looked before the other had answered, perhaps while the agent writes."""
+    store, other = store_in(tmp_path), store_in(tmp_path)
+    decide = {"approve": escape.approve, "deny": escape.deny}
+    second = "deny" if first == "approve" else "approve"
+    with session(store_in(tmp_path), mode="enforce") as live:
+        loop(live, 3)
+        real = inbox.write
+
+        def and_another_is_faster(*said: Any) -> int:
+            monkeypatch.setattr(requests, "write", real)
+            if busy:
+                live.note("assistant_text", {"text": "on"})
+            decide[first](other, "R1", by="ann@desk")
+            return real(*said)
+
+        monkeypatch.setattr(requests, "write", and_another_is_faster)
+        word = {"approve": "approved", "deny": "denied"}[first]
+        with pytest.raises(escape.DecisionError, match=rf"R1 was {word}.*(by ann@desk)?"):
+            decide[second](store, "R1", by="bob@desk")
+        answers = [e.type for e in store.read("s") if e.type in ("grant", "revoke")]
+        assert answers == [{"approve": "grant", "deny": "revoke"}[first]]
+        assert call(live).run == (first == "approve")
+
+
+def test_a_late_answer_waits_for_no_quiet_moment_of_a_busy_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_in(tmp_path)
+    with session(store_in(tmp_path), mode="enforce") as live:
+        loop(live, 3)
+        real = inbox.write
+
+        def after_a_call(*said: Any) -> int:
+            live.note("assistant_text", {"text": "on"})
+            return real(*said)
+
+        monkeypatch.setattr(requests, "write", after_a_call)
+        monkeypatch.setattr(requests, "_TRIES", 3)
+        assert escape.approve(store, "R1").late
+        assert call(live).run

@@ -116,31 +116,31 @@ def late_grant(asked: Request, now: float) -> dict[str, Any]:
     }
 
 
-def refuse_late(store: Store, asked: Request, by: str, note: str) -> str:
-    """No approval of *asked*, which ended undecided, holds any more. The grant that it had, empty for none."""
-    name, granted = _late_name(asked), answered_late(store, asked) == "approved"
-    write(store, asked.session, "revoke", {"grant": name, "request": asked.request}, by, note)
-    return name if granted else ""
+def late_refusal(asked: Request) -> dict[str, Any]:
+    """What a ``revoke`` says after which no approval of *asked*, which ended undecided, holds any more."""
+    return {"grant": _late_name(asked), "request": asked.request}
 
 
-def answered_late(store: Store, asked: Request) -> str:
-    """What was last said of *asked* after its end: ``approved``, ``denied``, or empty."""
-    said = [e for e in _answers_late(store, asked.session) if e.text("request") == asked.request]
-    return {"grant": "approved", "revoke": "denied"}[said[-1].type] if said else ""
+def answered_late(store: Store, asked: Request, upto: int) -> Event | None:
+    """What was last said of *asked* after its end, up to number *upto*: a ``grant``, a ``revoke``, or nothing."""
+    said = (
+        e for e in _answers_late(store, asked.session, upto) if e.text("request") == asked.request
+    )
+    return max(said, key=lambda event: event.seq, default=None)
 
 
 def _late_name(asked: Request) -> str:
     return f"{asked.request}-late"
 
 
-def _answers_late(store: Store, session: str) -> list[Event]:
-    standing = store.standing(session, store.last(session))
+def _answers_late(store: Store, session: str, upto: int) -> list[Event]:
+    standing = store.standing(session, upto)
     return [e for e in standing if e.type in ("grant", "revoke") and e.text("request")]
 
 
 def _answered_late(store: Store, session: str) -> set[str]:
     """Requests of *session* that were approved or denied after they had ended."""
-    return {e.text("request") for e in _answers_late(store, session)}
+    return {e.text("request") for e in _answers_late(store, session, store.last(session))}
 
 
 def runs(store: Store, session: str) -> bool:

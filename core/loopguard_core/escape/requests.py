@@ -11,15 +11,15 @@ from loopguard_core.inbox import (
     UNDECIDED,
     answered_late,
     late_grant,
+    late_refusal,
     late_until,
-    refuse_late,
     resolve,
     runs,
     sweep_one,
     write,
 )
 from loopguard_core.restoring import holds_new_secret, is_marker
-from loopguard_core.store.contract import Taken
+from loopguard_core.store.contract import Stale, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.store.contract import Request, Store
+
+_LATE_WORDS = {"grant": "approved", "revoke": "denied"}
+#: times that a busy agent may write while a late answer is
+_TRIES = 200
 
 
 def approve(store: Store, request: str, *, by: str = "", note: str = "", seen: str = "") -> Decided:
@@ -100,8 +104,9 @@ def _resolve(
 
 
 def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
-    now = time.time()
-    if answered_late(store, asked) == "approved":
+    now, last = time.time(), store.last(asked.session)
+    before = answered_late(store, asked, last)
+    if before is not None and before.type == "grant":
         raise _approved_before(asked)
     until = late_until(asked, now)
     if now >= until:
@@ -111,7 +116,7 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         )
     data = late_grant(asked, now)
     try:
-        seq = write(store, asked.session, "grant", data, by, note)
+        seq = _say_late(store, asked, "grant", data, by, note, last)
     except Taken:
         raise _approved_before(asked) from None
     covered = settle_covered(store, asked.session, Grant(seq, data), by)
@@ -134,10 +139,36 @@ def _approved_before(asked: Request) -> DecisionError:
 
 
 def _deny_late(store: Store, asked: Request, by: str, note: str) -> Decided:
-    if answered_late(store, asked) == "denied":
+    last, data = store.last(asked.session), late_refusal(asked)
+    before = answered_late(store, asked, last)
+    if before is not None and before.type == "revoke":
         raise DecisionError(f"{asked.request} was already denied after it was {asked.resolution}")
-    grant = refuse_late(store, asked, by, note)
+    _say_late(store, asked, "revoke", data, by, note, last)
+    grant = "" if before is None else before.text("grant")
     return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
+
+
+def _say_late(
+    store: Store, asked: Request, type: str, data: dict[str, Any], by: str, note: str, seen: int
+) -> int:
+    """Append an answer that comes late, by what was said up to number *seen*; its number. Raises ``Taken``.
+
+    Where another person's answer came in between, theirs stands, and who is too late is told.
+    """
+    expect = seen
+    for _ in range(_TRIES):
+        try:
+            return write(store, asked.session, type, data, by, note, expect)
+        except Stale:
+            expect = store.last(asked.session)
+        said = answered_late(store, asked, expect)
+        if said is not None and said.seq > seen:
+            who = f" by {said.text('by')}" if said.text("by") else ""
+            raise DecisionError(
+                f"{asked.request} was {_LATE_WORDS[said.type]}{who} in this moment, after it was {asked.resolution}; "
+                "decide again to change that"
+            )
+    return write(store, asked.session, type, data, by, note)
 
 
 def find(store: Store, name: str, seen: str = "") -> Request:
