@@ -222,10 +222,12 @@ def _choices(
     late = request.resolution == "expired"
     if late:
         left = f"{span(asking.left)} left" if asking.left is not None else ""
-    name = safe(request.request, 8)
+    name, gap = safe(request.request, 8), " " if late else "  "
     title = " YOUR TURN " if low else " WHAT YOU CAN DO "
     if late:
-        title = " LATE: WHAT YOU CAN DO " if width >= 44 else " LATE "
+        title = " LATE: WHAT YOU CAN DO "
+        if len(title + name + gap + left) >= width:
+            title = " LATE "
     if not asking.armed:
         title = " A MOMENT… " if low else " JUST A MOMENT…  "
     colour = "$text-error" if asking.armed else "$dim"
@@ -234,8 +236,8 @@ def _choices(
     lines = [
         Content.assemble(
             (title, f"bold reverse {colour}"),
-            (f" {name}  ", "bold"),
-            (cut(left, max(10, width - len(title) - len(name) - 3)), "$text-warning"),
+            (f" {name}{gap}", "bold"),
+            (cut(left, max(8, width - len(title + name + gap) - 1)), "$text-warning"),
         )
     ]
     if marked:

@@ -52,7 +52,7 @@ def search(options: Options, words: tuple[str, ...], named: str, limit: int, as_
         where = f"call {number}" if of_call else f"before call {number + 1}"
         say(f"{safe(hit.session, 40)} {where}: {safe(' '.join(hit.text.split()), 160)}{again}")
     if len(hits) == limit and not as_json:
-        remark(f"only the best {limit}; --limit N shows more")
+        remark(f"only the best {limit}; a higher --limit finds more")
     if not hits and not as_json:
         remark("nothing was found")
 
