@@ -11,10 +11,13 @@ import re
 from loopguard_core import (
     again,
     apart,
+    failing,
     holding,
+    inheriting,
     known_codes,
     known_commands,
     known_kinds,
+    leaving,
     losses,
     owing,
     prose,
@@ -23,5 +26,6 @@ from loopguard_core import (
     stopping,
 )
 from loopguard_core.policies import progress
+from loopguard_core.store import failures, queueing, spool, tails, wake
 
-__all__ = ["again", "apart", "holding", "known_codes", "known_commands", "known_kinds", "losses", "owing", "progress", "prose", "re", "restoring", "returning", "stopping"]  # fmt: skip
+__all__ = ["again", "apart", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tails", "wake"]  # fmt: skip

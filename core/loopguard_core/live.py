@@ -215,7 +215,10 @@ class LiveSession:
             if is_the_agents(error):
                 self._interrupted(call, tool, args, message)
                 raise
-            return self._broken(error, tool, args, call)
+            from loopguard_core.failing import unruled  # hardly ever
+
+            asked = tool, args, call, message, agent, annotations, wait_limit
+            return unruled(self, self._stops, error, asked)
         return decision
 
     async def before_async(
@@ -228,10 +231,7 @@ class LiveSession:
         annotations: Mapping[str, Any] | None = None,
         wait_limit: float | None = None,
     ) -> Decision:
-        """As ``before``, without blocking the event loop while a human is waited for.
-
-        A cancelled task resolves its request ``cancelled``.
-        """
+        """As ``before``, without blocking the event loop. A cancelled task resolves its request ``cancelled``."""
         if type(call) is not str:
             call = text_of(call)
         named = not call
@@ -251,7 +251,10 @@ class LiveSession:
             if is_the_agents(error):
                 self._interrupted(call, tool, args, message)
                 raise
-            return self._broken(error, tool, args, call)
+            from loopguard_core.failing import unruled  # hardly ever
+
+            asked = tool, args, call, message, agent, annotations, wait_limit
+            return unruled(self, self._stops, error, asked)
         return decision
 
     def recall(
@@ -321,7 +324,7 @@ class LiveSession:
                 except Taken:
                     return ""
                 except BaseException as error:
-                    self._undone(error)
+                    self.undone(error)
                     raise
                 if journal.checkpoint is not None:
                     journal.keep()
@@ -334,11 +337,12 @@ class LiveSession:
             return refusal.beside(decision.message, decision.ruling, verdict)
         except BaseException as error:
             if is_the_agents(error):
-                if self._undone(error):
+                if self.undone(error):
                     self.after(decision, result, outcome, duration, foreign)
                 raise
-            self._missed(f"internal error while a result was recorded: {told(error)}")
-            return ""
+            from loopguard_core.failing import unrecorded  # hardly ever
+
+            return unrecorded(self, error, (decision, result, outcome, duration, foreign))
 
     def end(self, reason: str = "", *, beside: bool = False) -> None:
         """The session is over, unless other processes serve it too, or others *beside* this in the same one.
@@ -355,7 +359,7 @@ class LiveSession:
             try:
                 leave(self._journal, self._stopped, reason, beside=beside)
             except BaseException as error:
-                self._undone(error)
+                self.undone(error)
                 raise
             if self._owns_store and self._traveller is None:
                 self._journal.close()
@@ -404,6 +408,7 @@ class LiveSession:
         if annotations:
             data["traits"] = annotations
         start = Judged("call_start", self.session, time.time(), data, payload.text, named)
+        decision = None
         try:
             try:
                 ruling = journal.start(start)
@@ -417,8 +422,14 @@ class LiveSession:
                 return decision, None
             return decision, self._stopped().stop(decision, start, limit)
         except BaseException as error:
-            self._undone(error)  # before another thread judges by what is half done
-            raise
+            self.undone(error)  # before another thread judges by what is half done
+            if is_the_agents(error) or isinstance(error, RecursionError):
+                raise
+            from loopguard_core.failing import decide  # hardly ever
+
+            return decide(
+                self.missed, journal, self._stopped(), start, payload, decision, error
+            ), None
 
     # -- the rest --------------------------------------------------------------------------------
 
@@ -428,19 +439,14 @@ class LiveSession:
                 try:
                     self._journal.add(self._journal.event(type, data))
                 except BaseException as error:
-                    self._undone(error)
+                    self.undone(error)
                     raise
         except BaseException as error:
             if is_the_agents(error):
                 raise
-            self._missed(f"internal error while {text_of(type)} was recorded: {told(error)}")
+            self.missed(f"internal error while {text_of(type)} was recorded: {told(error)}")
 
-    def _broken(self, error: BaseException, tool: str, args: object, call: str) -> Decision:
-        tool = text_of(tool)
-        self._missed(f"internal error while {refusal.plain(tool, 60)} was judged: {told(error)}")
-        return Decision(call, tool, Payload(args, self._digester))
-
-    def _missed(self, why: str) -> None:
+    def missed(self, why: str) -> None:
         """Something of the session is not in the log, and not because of the store: say so, there as well."""
         self._say(why)
         try:
@@ -470,13 +476,10 @@ class LiveSession:
                 call, tool, message = self._met or call, text_of(tool), text_of(message)
                 self._stopped().abandon(name_of(self.guard, call, tool, digest, message))
 
-    def _undone(self, error: BaseException) -> bool:
-        """*error* came in the middle of a step: nothing of it stays half done. False where that fails.
-
-        A process that serves one call ends with an interrupt, and has no time for it.
-        """
+    def undone(self, error: BaseException) -> bool:
+        """*error* came in the middle of a step: nothing of it stays half done. False where that fails."""
         if self._brief and not isinstance(error, Exception):
-            return False
+            return False  # a process that serves one call ends with an interrupt, and has no time for it
         with self._lock:
             return self._journal.undo()
 

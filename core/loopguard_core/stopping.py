@@ -9,10 +9,12 @@ import os
 import time
 
 from loopguard_core import refusal
+from loopguard_core.foreign import told
+from loopguard_core.interrupts import is_the_agents, pass_on
 from loopguard_core.owing import owe, owes
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.paths import ENVIRONMENT, default_store
-from loopguard_core.waiting import Waiting
+from loopguard_core.waiting import Answer, Ticket, Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from loopguard_core.identity import Digester
     from loopguard_core.journal import Journal
     from loopguard_core.verdict import Ruling
-    from loopguard_core.waiting import Answer, Ticket
 
+#: what the model gets where nothing better can be said
+_NOT_RUN = "[loopguard] This call was stopped and did not run: an internal error kept its guard from asking anybody."
 #: what a human's answer lets run
 #: the newest requests of a session among which one is looked for by its call
 _RECENT = 50
@@ -135,9 +138,38 @@ class Stops:
         """Turn an answer into what happens, and say in the log that the agent took it."""
         try:
             self._settle(decision, ticket, answer)
-        except BaseException:
+        except BaseException as error:
             self._journal.undo()  # before another thread judges by what is half done
-            raise
+            if is_the_agents(error):
+                raise
+            self._fell(decision, error, nobody=answer.resolution == "expired")
+
+    def give_up(self, decision: Decision, start: Event, error: BaseException) -> None:
+        """*error* came after the ruling that stops a call, before anybody answered: as if nobody did."""
+        ruling = decision.ruling
+        if not decision.ids:  # its start is not in the log
+            self._fell(decision, error, nobody=True)
+            return
+        try:
+            self._journal.say(_error(decision.tool, error))
+            ticket = Ticket(start, ruling, 0.0, False)
+            ticket.request = next(iter(self._asked_about(decision.call)), "")
+            if ruling.action != "ask" and not ticket.request:
+                text = refusal.refused(ruling, ruling.ref, late=False, halted=self._halted())
+                self._refuse(decision, text)
+                return
+            self._settle(decision, ticket, self._waiting.resolve(ticket, "expired"))
+        except Exception as again:  # noqa: BLE001 - whatever it is, the call is stopped
+            pass_on(again)
+            self._fell(decision, again, nobody=True)
+
+    def _fell(self, decision: Decision, error: BaseException, *, nobody: bool) -> None:
+        """Nothing works: a stopped call does not run, unless that is configured where *nobody* answers."""
+        decision.run = nobody and self._waiting.unanswered(decision.ruling) == "run"
+        decision.modified = False
+        if not decision.run:
+            decision.message, decision.ends_turn = _NOT_RUN, decision.ruling.ends_turn
+        self._journal.say(_error(decision.tool, error))
 
     def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         resolution, ruling = answer.resolution, decision.ruling
@@ -228,16 +260,21 @@ class Stops:
 
     def abandon(self, call: str) -> None:
         """Nobody runs *call*, nor waits for it, any more: it is cancelled, and what was asked about it."""
-        for request in self._asked_about(call):
-            said = {"request": request, "call": call, "resolution": "cancelled"}
-            resolved = self._journal.event("request_resolved", said)
-            try:
-                self._journal.add(resolved)
-                owe(self._journal, resolved)
-            except Taken:
-                pass  # a human was faster
+        self.withdraw(call)
         if call in self._journal.guard.open_calls():
             self._close(call, "cancelled", None)
+
+    def withdraw(self, call: str) -> None:
+        """What was asked about *call* is asked no more."""
+        with self._turn:
+            for request in self._asked_about(call):
+                said = {"request": request, "call": call, "resolution": "cancelled"}
+                resolved = self._journal.event("request_resolved", said)
+                try:
+                    self._journal.add(resolved)
+                    owe(self._journal, resolved)
+                except Taken:
+                    pass  # a human was faster
 
     def _asked_about(self, call: str) -> list[str]:
         """The requests about *call* that wait. The guard forgets them with its turn, the log does not."""
@@ -262,7 +299,9 @@ class Stops:
         """Wait for the answer. Interrupted, the request does not stay open."""
         try:
             return self._waiting.wait(ticket)
-        except BaseException:
+        except BaseException as error:
+            if not is_the_agents(error):
+                return self._unanswered(ticket, error)
             self._interrupted(ticket)
             raise
 
@@ -270,12 +309,29 @@ class Stops:
         """As ``wait``, without blocking the event loop."""
         try:
             return await self._waiting.wait_async(ticket)
-        except BaseException:
+        except BaseException as error:
+            if not is_the_agents(error):
+                return self._unanswered(ticket, error)
             self._interrupted(ticket)
             raise
+
+    def _unanswered(self, ticket: Ticket, error: BaseException) -> Answer:
+        """*error* ended the wait: as if nobody had answered in time."""
+        with self._turn:
+            self._journal.say(_error(ticket.start.text("tool"), error))
+            try:
+                self._journal.undo()
+                return self._waiting.resolve(ticket, "expired")
+            except Exception as again:  # noqa: BLE001 - whatever it is, nobody answers
+                pass_on(again)
+                return Answer("expired")
 
     def _interrupted(self, ticket: Ticket) -> None:
         """Ctrl-C, or the task was cancelled: nobody waits any more, so the request must not stay open."""
         with self._turn:
             self._waiting.resolve(ticket, "cancelled")
             self._close(ticket.call, "cancelled", None)
+
+
+def _error(tool: str, error: BaseException) -> str:
+    return f"internal error while {refusal.plain(tool, 60)} was stopped: {told(error)}"

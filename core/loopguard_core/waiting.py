@@ -12,9 +12,12 @@ import os
 import time
 from functools import partial
 
+from loopguard_core.foreign import text_of
 from loopguard_core.inbox import abandoned
+from loopguard_core.interrupts import pass_on
 from loopguard_core.owing import owe
 from loopguard_core.processes import started, user
+from loopguard_core.refusal import plain
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Tier
 
@@ -138,6 +141,9 @@ class Waiting:
             patience = config.wait_seconds if attended else config.unattended_wait_seconds
             if unanswered == "wait":
                 patience = None
+        if limit is not None and not (isinstance(limit, (int, float)) and -1e9 < limit < 1e9):
+            journal.say(f"wait_limit is a number of seconds, not {plain(text_of(limit), 60)}")
+            limit = None
         if limit is not None:
             patience = limit if patience is None else min(patience, max(0.0, limit))
         now = time.time()
@@ -232,7 +238,10 @@ class Waiting:
         import asyncio  # an agent that awaits has it loaded
         import threading
 
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # a loop of another kind, or none: it is held up
+            return self.wait(ticket)
         future: asyncio.Future[Answer] = loop.create_future()
         cancelled = threading.Event()
 
@@ -434,7 +443,8 @@ class _Wake:
             self._listening = True
         try:
             changed(seconds)
-        except StoreError:
+        except Exception as error:  # noqa: BLE001 - nothing to listen with: it is looked at by and by
+            pass_on(error)
             time.sleep(min(seconds, 0.2))
         finally:
             with self._told:
