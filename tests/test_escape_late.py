@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from loopguard_core import escape, inbox, waiting
 from loopguard_core.escape import requests
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Request, Store
+from processes import environment
 from sessions import call, loop, meanwhile, pending, session, store_in
 
 LATE = 30.0
@@ -259,3 +262,42 @@ def test_a_late_answer_waits_for_no_quiet_moment_of_a_busy_agent(
         monkeypatch.setattr(requests, "_TRIES", 3)
         assert escape.approve(store, "R1").late
         assert call(live).run
+
+
+RACER = """
+import sys
+from loopguard_core import escape
+from loopguard_core.store.door import open_store
+store = open_store(sys.argv[1])
+print(flush=True)
+sys.stdin.readline()
+try:
+    getattr(escape, sys.argv[2])(store, "R1")
+    print("won")
+except escape.DecisionError as error:
+    print(error)
+"""
+
+
+def test_of_people_who_answer_late_at_once_one_alone_is_told_that_it_holds(tmp_path: Path) -> None:
+    with session(store_in(tmp_path), mode="enforce") as live:
+        loop(live, 3)
+    argv = [sys.executable, "-c", RACER, str(tmp_path / "events.db")]
+    racers = [
+        subprocess.Popen(
+            [*argv, word], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+        )
+        for word in ("approve", "deny")
+    ]
+    for racer in racers:
+        assert racer.stdout is not None
+        racer.stdout.readline()
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write(b"\n")
+        racer.stdin.flush()
+    said = [racer.communicate(timeout=30)[0].decode().strip() for racer in racers]
+    answers = [e for e in store_in(tmp_path).read("s") if e.type in ("grant", "revoke")]
+    assert said.count("won") == len(answers), "who is told so wrote it"
+    moment = len(answers) == 2 and (answers[1].ts or 0) - (answers[0].ts or 0) >= 0.1
+    assert len(answers) == 1 or moment, "only on a machine that is far too busy"

@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from loopguard_core.events import Event
     from loopguard_core.store.contract import Request, Store
 
 _LATE_WORDS = {"grant": "approved", "revoke": "denied"}
+#: seconds in which nobody sees another's answer and gives one
+_MOMENT = 0.1
+#: late answers that this process gave: the session, and their numbers
+_own: set[tuple[str, int]] = set()
 #: times that a busy agent may write while a late answer is
 _TRIES = 200
 
@@ -108,6 +113,8 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     before = answered_late(store, asked, last)
     if before is not None and before.type == "grant":
         raise _approved_before(asked)
+    if before is not None and _unseen(before):
+        raise _late_beaten(asked, before)
     until = late_until(asked, now)
     if now >= until:
         raise DecisionError(
@@ -143,6 +150,8 @@ def _deny_late(store: Store, asked: Request, by: str, note: str) -> Decided:
     before = answered_late(store, asked, last)
     if before is not None and before.type == "revoke":
         raise DecisionError(f"{asked.request} was already denied after it was {asked.resolution}")
+    if before is not None and _unseen(before):
+        raise _late_beaten(asked, before)
     _say_late(store, asked, "revoke", data, by, note, last)
     grant = "" if before is None else before.text("grant")
     return Decided("denied", [asked.session], request=asked.request, grant=grant, late=True)
@@ -158,17 +167,29 @@ def _say_late(
     expect = seen
     for _ in range(_TRIES):
         try:
-            return write(store, asked.session, type, data, by, note, expect)
+            seq = write(store, asked.session, type, data, by, note, expect)
+            _own.add((asked.session, seq))
+            return seq
         except Stale:
             expect = store.last(asked.session)
         said = answered_late(store, asked, expect)
         if said is not None and said.seq > seen:
-            who = f" by {said.text('by')}" if said.text("by") else ""
-            raise DecisionError(
-                f"{asked.request} was {_LATE_WORDS[said.type]}{who} in this moment, after it was {asked.resolution}; "
-                "decide again to change that"
-            )
+            raise _late_beaten(asked, said)
     return write(store, asked.session, type, data, by, note)
+
+
+def _unseen(said: Event) -> bool:
+    """True for a late answer that who gives another one cannot have seen yet."""
+    known = said.ts is None or (said.session, said.seq) in _own
+    return not known and 0 <= time.time() - (said.ts or 0.0) < _MOMENT
+
+
+def _late_beaten(asked: Request, said: Event) -> DecisionError:
+    who = f" by {said.text('by')}" if said.text("by") else ""
+    return DecisionError(
+        f"{asked.request} was {_LATE_WORDS[said.type]}{who} in this moment, after it was {asked.resolution}; "
+        "decide again to change that"
+    )
 
 
 def find(store: Store, name: str, seen: str = "") -> Request:
