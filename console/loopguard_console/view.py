@@ -78,7 +78,7 @@ class View:
         recording = self.recording
         added = len(recording) - self._calls
         for row in list(recording.decided)[self._decided :]:
-            if row < self._calls:
+            if 0 <= row < self._calls:  # a request may name a call that is not in the log
                 self._all.part(row)
         self._decided = len(recording.decided)
         while self._calls < len(recording) or self._marks < len(recording.marks):
