@@ -74,6 +74,8 @@ class Config:
         self.on_store_failure = read.choice("on_store_failure", ("allow", "deny"), "allow")
         self.store_timeout_seconds = read.seconds("store_timeout_seconds", 0.25)
         self.store = os.path.expanduser(read.text("store", ""))
+        if not _can_be_a_path(self.store):
+            raise read.error("store", f"is no path: {self.store!r}")
         if place and tells_password(self.store):
             raise PasswordTold(f"{place}: store: {PASSWORD_ELSEWHERE}")
         nobody = read.table("unanswered")
@@ -139,6 +141,13 @@ class Config:
     def trait_table(self) -> TraitTable:
         """What is declared of each tool, over what is known of it."""
         return TraitTable(self.tools)
+
+
+def _can_be_a_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def without_functions(options: Mapping[str, Any]) -> dict[str, Any]:

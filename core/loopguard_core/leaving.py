@@ -6,7 +6,7 @@ from loopguard_core.foreign import told
 from loopguard_core.interrupts import pass_on
 from loopguard_core.rebuilding import asked_about, left_open
 from loopguard_core.serving import HOOKS, LEFT, PROCESS, living
-from loopguard_core.store.contract import Stale
+from loopguard_core.store.contract import Stale, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def leave(journal: Journal, stops: Callable[[], Stops], reason: str, *, beside: 
     Where another living process serves it too, or *beside* this one another guard of the same process, it goes on
     there, and only what this one began ends. The log then says whose it is now.
     """
+    if journal.over and _has_ended(journal):
+        return  # an interrupt came right after it was written
     journal.over = True
     for tries in range(_TRIES):
         try:
@@ -38,6 +40,14 @@ def leave(journal: Journal, stops: Callable[[], Stops], reason: str, *, beside: 
         journal.add(end, once=tries < _TRIES - 1)
         if end.seq or journal.failure:
             return
+
+
+def _has_ended(journal: Journal) -> bool:
+    try:
+        known = None if journal.store is None else journal.store.session(journal.session)
+    except StoreError:
+        return False
+    return known is not None and known.ended
 
 
 def _left(journal: Journal, stops: Callable[[], Stops], *, beside: bool) -> bool:

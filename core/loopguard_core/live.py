@@ -110,7 +110,11 @@ class LiveSession:
                 os.path.join(state_folder(), "guards"), key, store, session, config.digest
             )
         self._journal.opening = opening(config, agent, cwd, pid, parent, name=name, served=served)
-        self._begin(resumed, attach, parent, served, beside)
+        try:
+            self._begin(resumed, attach, parent, served, beside)
+        except BaseException as error:
+            self.undone(error)
+            raise
         _sessions[:] = [r for r in _sessions if r() is not None]
         _sessions.append(ref(self))
 
@@ -299,7 +303,8 @@ class LiveSession:
             if duration is None or not is_a_time(duration):
                 duration = time.monotonic() - decision.began
             if outcome not in OUTCOMES:
-                outcome = self._spelled(outcome)
+                self._say(refusal.no_outcome(text_of(outcome), OUTCOMES))
+                outcome = "error"
             asked, journal = decision.payload, self._journal
             with self._lock:
                 ids = journal.guard.reading.outcome(
@@ -345,15 +350,13 @@ class LiveSession:
             return unrecorded(self, error, (decision, result, outcome, duration, foreign))
 
     def end(self, reason: str = "", *, beside: bool = False) -> None:
-        """The session is over, unless other processes serve it too, or others *beside* this in the same one.
-
-        Recorded once, and not by a forked child.
-        """
-        if self._ended or self._pid != os.getpid():
+        """The session is over, unless others serve it too, or *beside* this. Recorded once, not by a forked child."""
+        if self._pid != os.getpid():
             return
-        self._ended = True
-        self._journal.insist()
         with self._lock:  # no call of another thread comes in between, or after
+            if self._ended:
+                return
+            self._journal.insist()
             from loopguard_core.leaving import leave  # once a session
 
             try:
@@ -361,6 +364,7 @@ class LiveSession:
             except BaseException as error:
                 self.undone(error)
                 raise
+            self._ended = True
             if self._owns_store and self._traveller is None:
                 self._journal.close()
         if self._journal.checkpoint is not None:
@@ -431,8 +435,6 @@ class LiveSession:
                 self.missed, journal, self._stopped(), start, payload, decision, error
             ), None
 
-    # -- the rest --------------------------------------------------------------------------------
-
     def _record(self, type: str, data: dict[str, Any]) -> None:
         try:
             with self._lock:
@@ -454,11 +456,6 @@ class LiveSession:
                 self._journal.add(self._journal.event("gap", {"count": 1, "reason": why}))
         except Exception as error:  # noqa: BLE001 - it was said above
             pass_on(error)
-
-    def _spelled(self, outcome: object) -> str:
-        known, said = ", ".join(OUTCOMES), refusal.plain(text_of(outcome), 60)
-        self._say(f"the outcome of a call is one of {known}, not {said}: recorded as error")
-        return "error"
 
     def _interrupted(self, call: str, tool: str, args: object, message: str) -> None:
         """An interrupt came while *call* was judged: it does not run."""

@@ -10,6 +10,8 @@ from loopguard_core.verdict import ALLOW, Tier, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from loopguard_core.verdict import Ruling, Verdict
 
 _INSTEAD = (
@@ -195,6 +197,11 @@ def _quoted(word: str) -> str:
     if all(c.isalnum() or c in "@%+=:,./-_" for c in word):
         return word
     return plain("'" + word.replace("'", "'\\''") + "'", 4096)
+
+
+def no_outcome(said: str, known: Iterable[str]) -> str:
+    """One line for the person about how a call is *said* to have ended, which is no way that is *known*."""
+    return f"the outcome of a call is one of {', '.join(known)}, not {plain(said, 60)}: recorded as error"
 
 
 def plain(text: str, limit: int) -> str:

@@ -96,6 +96,7 @@ class LoopGuard:
         self.session = narrow(text_of(session)) or narrow(f"{agent}-{os.urandom(4).hex()}")
         self.on_advice = on_advice
         self.raise_on_halt = raise_on_halt
+        self._unnamed = self._beside = False
         self._advice: list[str] = []
         self._window: deque[str] = deque(maxlen=_WINDOW)
         if isinstance(store, (str, os.PathLike)):
@@ -111,11 +112,15 @@ class LoopGuard:
             store=store,
             say=say,
         )
-        with _naming:
-            _started_by()
-            _names.append(self.session)
-            os.environ[ENVIRONMENT] = self.session
-        register(self.close)
+        try:
+            with _naming:
+                _started_by()
+                _names.append(self.session)
+                os.environ[ENVIRONMENT] = self.session
+            register(self.close)
+        except BaseException:  # an interrupt: there will be nobody to close it
+            self.close()
+            raise
 
     # -- sessions and turns ----------------------------------------------------------------------
 
@@ -126,18 +131,20 @@ class LoopGuard:
         self.close()
 
     def close(self, reason: str = "") -> None:
-        """End the session. A second time does nothing."""
-        unregister(self.close)
-        beside = False
+        """End the session. A second time does nothing, unless the first was interrupted: then it ends now."""
         with _naming:
-            if self.session in _names[1:]:
-                del _names[len(_names) - 1 - _names[::-1].index(self.session)]
-                beside = self.session in _names[1:]
-                if os.environ.get(ENVIRONMENT) == self.session:
+            if not self._unnamed and self.session in _names[1:]:
+                rest = _names[:]
+                del rest[len(rest) - 1 - rest[::-1].index(self.session)]
+                beside = self.session in rest[1:]
+                _names[:], self._beside, self._unnamed = rest, beside, True
+            if not self._beside and os.environ.get(ENVIRONMENT) == self.session:
+                if _names[-1]:
                     os.environ[ENVIRONMENT] = _names[-1]
-                    if not _names[-1]:
-                        del os.environ[ENVIRONMENT]
-        self.live.end(reason, beside=beside)
+                else:
+                    del os.environ[ENVIRONMENT]
+        self.live.end(reason, beside=self._beside)
+        unregister(self.close)
 
     def new_turn(self, text: str = "", *, human: bool = True) -> None:
         """A human's message begins a turn; *human* False: the host declares one (*text*: why)."""
@@ -350,7 +357,10 @@ class LoopGuard:
         advice = self.live.after(decision, result, outcome=outcome)
         if advice:
             self._advised(decision, error, advice)
-            BaseException.add_note(error, advice)
+            try:
+                BaseException.add_note(error, advice)
+            except Exception as unfit:  # noqa: BLE001 - one that takes no notes: it goes on as it is
+                pass_on(unfit)
 
 
 def _started_by() -> str:
