@@ -10,7 +10,7 @@ import os
 
 from loopguard_core.inbox import runs
 from loopguard_core.processes import alive, ancestors, name_of, started
-from loopguard_core.serving import living
+from loopguard_core.serving import by_hooks, living
 from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
@@ -44,12 +44,12 @@ def inside_agent(store: Store | None, environ: Mapping[str, str] | None = None) 
 
 
 def _serves(store: Store, session: Session, above: list[int], *, shared: bool) -> bool:
-    """True where a process *above* this one serves *session*, or did until the log said that it ended.
+    """True where a process *above* this one serves *session*, or hooks did for it until they said that it ended.
 
-    That can be said by a model too, so it counts while the process lives. This process itself has no reason to.
+    That can be said by a model too, so it counts while the process lives.
     """
-    if session.pid in (above[1:] if session.ended else above) and _is_it(session, shared=shared):
-        return True
+    if session.pid in above and _is_it(session, shared=shared):
+        return not session.ended or by_hooks(store, session.session)
     if session.ended or shared:
         return False
     return any(start.data.get("pid") in above for start in living(store, session.session, {}))
@@ -81,13 +81,14 @@ def _is_it(session: Session, *, shared: bool) -> bool:
 def _over(store: Store | None, session: str) -> bool:
     """True where *session* is known to have ended: what it left in an environment says nothing now.
 
-    A model can say so as well, so it has not while its process lives: any but this one.
+    Where hooks guard it, a model can say so as well, so it has not while its process lives.
     """
     known = None if store is None else store.session(session)
     if store is None or known is None or runs(store, session):
         return False
     here = known.host in ("", os.uname().nodename)
-    return not (here and known.pid != os.getpid() and alive(known.pid, known.pid_started))
+    lives = here and alive(known.pid, known.pid_started)
+    return not (lives and by_hooks(store, session))
 
 
 def _environment_of(pid: int) -> str:

@@ -65,6 +65,12 @@ def other_guard(store: Store, session: str, *, hooks: bool) -> str:
     return f"process {pid} {name_of(pid)}".rstrip()
 
 
+def by_hooks(store: Store, session: str) -> bool:
+    """True where hooks guard *session*, by its last start. Raises ``StoreError``."""
+    starts = [e for e in store.standing(session, store.last(session)) if e.type == "session_start"]
+    return bool(starts) and starts[-1].text("served") == HOOKS
+
+
 def joins(store: Store | None, session: str, opening: Callable[[], Mapping[str, Any]]) -> bool:
     """True where another living process serves *session* already. *opening*: what a start says of this one."""
     try:
