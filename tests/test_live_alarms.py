@@ -11,6 +11,7 @@ import pytest
 
 from interrupting import Alarm, limited
 from loopguard_core.shim import LoopGuard
+from loopguard_core.store import link
 from loopguard_core.store.door import open_store
 from sessions import store_in
 
@@ -47,11 +48,12 @@ def check(guard: LoopGuard, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("within", "apart"), [("loopguard_core/live", 3), ("", 4), ("core/store/", 7)]
+    ("within", "apart"), [("loopguard_core/live", 3), ("", 4), ("core/store/", 11)]
 )
 def test_wherever_it_comes_it_reaches_the_agent_and_nothing_stays_half_done(
-    within: str, apart: int, tmp_path: Path
+    within: str, apart: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(link, "_LOOK", 0)  # each statement looks whether its file is still there
     nth = 0
     while True:
         nth += apart
@@ -82,10 +84,10 @@ def test_a_transaction_that_is_nobody_s_keeps_nothing_out(
     with LoopGuard(session="s", store=place, say=said.append) as guard:
         fetch = guard.tool(lambda n: f"text {n}", name="fetch")
         fetch(0)
-        link: Any = guard.live._journal.store._link  # type: ignore[union-attr]
-        link._sure_until = 0
-        link._db.execute("BEGIN IMMEDIATE")  # as an exception may leave it
-        link._cursor.execute("UPDATE event SET level = level")
+        own: Any = guard.live._journal.store._link  # type: ignore[union-attr]
+        own._sure_until = 0
+        own._db.execute("BEGIN IMMEDIATE")  # as an exception may leave it
+        own._cursor.execute("UPDATE event SET level = level")
         fetch(1)
         fetch(2)
     store = open_store(place)
@@ -103,11 +105,11 @@ def test_what_was_written_in_a_transaction_that_is_nobody_s_is_a_gap(tmp_path: P
         fetch = guard.tool(lambda n: f"text {n}", name="fetch")
         for n in range(8):
             fetch(n)
-        link: Any = store._link  # type: ignore[attr-defined]
-        link.owner = link._db.execute("BEGIN IMMEDIATE")
+        own: Any = store._link  # type: ignore[attr-defined]
+        own.owner = own._db.execute("BEGIN IMMEDIATE")
         fetch(8)
-        link.owner = None  # and whoever began it is gone
-        link._sure_until = 0
+        own.owner = None  # and whoever began it is gone
+        own._sure_until = 0
         fetch(9)
         fetch(10)
     events = store.read("s")

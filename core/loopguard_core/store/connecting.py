@@ -11,6 +11,7 @@ from functools import partial
 from time import perf_counter_ns, sleep
 
 from loopguard_core import files
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store import schema
 from loopguard_core.store.contract import Foreign, Older, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
@@ -89,7 +90,8 @@ def being_made(path: str) -> bool:
     """True for a store that has at most its first page in its file. Who makes it keeps it locked, however long that takes."""
     try:
         return os.stat(path).st_size <= 4096
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return False
 
 
@@ -115,8 +117,8 @@ def _check_writable(path: str) -> None:
         if os.path.exists(log) and not may(log):
             try:
                 os.chmod(log, os.stat(path).st_mode & 0o777)
-            except OSError:
-                pass  # it is somebody else's: SQLite says so when it is written
+            except OSError as error:
+                pass_on(error)  # it is somebody else's: SQLite says so when it is written
 
 
 def to_read(path: str) -> sqlite3.Connection | None:
@@ -173,7 +175,8 @@ def is_foreign(path: str) -> bool:
 def _has_log(path: str) -> bool:
     try:
         return os.stat(logs(path)[0]).st_size > 0
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return False
 
 
@@ -242,7 +245,8 @@ def anchor(path: str, file: FileId) -> int:
         return -1
     try:
         anchor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return -1
     stat = os.fstat(anchor)
     if (stat.st_dev, stat.st_ino) == file:

@@ -10,6 +10,7 @@ import os
 from _thread import RLock
 from time import perf_counter_ns
 
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
@@ -314,7 +315,8 @@ class Link:
             return False
         try:
             mark = log.look(self.path, self._mark, self._db)
-        except OSError:
+        except OSError as error:
+            pass_on(error)
             return True  # what cannot be looked at now is looked at again
         if mark is None:
             self._harm = "cut"
@@ -329,8 +331,10 @@ class Link:
                 with Alone(self.path):
                     self._mend_log()
                 return
-            except OSError:
-                pass  # its folder is gone, or cannot be locked: begun anew without what the log held
+            except OSError as error:
+                pass_on(
+                    error
+                )  # its folder is gone, or locked: begun anew without what the log held
         self._drop()
         remove_logs(self.path, self._logs)
         self._file = (0, 0)  # its number may be given to the next file
@@ -408,8 +412,7 @@ class Link:
     def tidy(self, size: int = WAL_SIZE, *, cut: bool = False) -> None:
         """Write a WAL of which more than *size* bytes are in use back into the file, if nobody is in the way.
 
-        *cut*: so that nothing of it is left to read. Readers hold nothing between their reads, so what fails
-        now works a moment later.
+        *cut*: so that nothing of it is left to read. Readers hold nothing between reads: what fails now works soon.
         """
         with self.lock:
             try:
@@ -418,8 +421,8 @@ class Link:
                     self._fresh()
                     if self._db is not None and not self._db.in_transaction:
                         log.write_back(self._db, self.path, size, cut=cut)
-            except (sqlite3.Error, OSError, StoreError):
-                pass  # somebody is in the way: later
+            except (sqlite3.Error, OSError, StoreError) as error:
+                pass_on(error)  # somebody is in the way: later
 
     def quietly(self, statements: Sequence[str], parameters: Parameters) -> bool:
         """Run *statements*, each with *parameters*, in a transaction of their own; False where that cannot be done.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 
 from loopguard_core import files
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store.driver import code_of, sqlite3
 from loopguard_core.store.paths import file_id, logs
 
@@ -64,7 +65,8 @@ def mark(store: str) -> Mark:
     """How the log of *store* stands for who has just opened it."""
     try:
         log = files.opened(logs(store)[0])
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return EMPTY
     try:
         size, header = os.fstat(log).st_size, os.pread(log, _HEADER, 0)
@@ -167,7 +169,8 @@ def void(store: str, known: FileId, before: Mark, db: sqlite3.Connection | None 
         path = _cut(store, known, before, db)
         if path:
             os.truncate(path, 0)
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return False
     return bool(path)
 

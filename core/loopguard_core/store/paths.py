@@ -6,6 +6,7 @@ import os
 
 from loopguard_core import files, urls
 from loopguard_core.hashing import blake2b
+from loopguard_core.interrupts import pass_on
 from loopguard_core.processes import home
 from loopguard_core.store.contract import StoreError
 
@@ -136,7 +137,8 @@ def file_id(path: str) -> FileId:
     """Which file stands at *path*; zeros where none does."""
     try:
         stat = os.stat(path)
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return 0, 0
     return stat.st_dev, stat.st_ino
 
@@ -147,7 +149,8 @@ def last_written(path: str) -> list[int]:
     for name in (path, logs(path)[0]):
         try:
             found.append(os.stat(name).st_mtime_ns)
-        except OSError:
+        except OSError as error:
+            pass_on(error)
             found.append(0)
     return found
 
@@ -160,8 +163,8 @@ def remove_logs(store: str, known: tuple[FileId, ...]) -> None:
     try:
         with Alone(store):
             unlink_logs(store, known)
-    except OSError:
-        pass  # who may not remove them may not write the file either
+    except OSError as error:
+        pass_on(error)  # who may not remove them may not write the file either
 
 
 def unlink_logs(store: str, known: tuple[FileId, ...]) -> None:
@@ -186,7 +189,8 @@ class Alone:
 
         try:
             flock(self._directory, LOCK_EX)
-        except OSError:
+        except OSError as error:
+            pass_on(error)
             os.close(self._directory)
             raise
 

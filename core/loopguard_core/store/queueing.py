@@ -11,6 +11,7 @@ import os
 from time import perf_counter_ns, sleep
 
 from loopguard_core import files
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store.paths import last_written, logs
 
 try:
@@ -36,8 +37,8 @@ class Line:
         if flock is not None:
             try:  # SQLite itself locks the other two files only
                 self._file = files.opened(logs(path)[0])
-            except OSError:
-                pass  # no log, or none to be opened: it looks as often as one at the head
+            except OSError as error:
+                pass_on(error)  # no log, or none to be opened: it looks as often as one at the head
 
     def wait(self) -> None:
         """Sleep until it is worth looking: a moment at the head, else until it is our turn or long ago."""
@@ -56,8 +57,8 @@ class Line:
                 try:
                     flock(self._file, LOCK_EX | LOCK_NB)
                     self._first = True
-                except OSError:
-                    pass  # somebody stands before this one
+                except OSError as error:
+                    pass_on(error)  # somebody stands before this one
         return self._first
 
     def moves(self) -> bool:

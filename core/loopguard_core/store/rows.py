@@ -6,6 +6,7 @@ import gc
 
 from loopguard_core.events import Event, dump, load
 from loopguard_core.hashing import blake2b
+from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import NOT_JSON, encoder, scan
 from loopguard_core.plain_json import quote as _quote
 from loopguard_core.store import schema
@@ -101,7 +102,8 @@ def to_json(value: object) -> str:
         text = _join(_chunks(value, 0))
         if not text.isascii():
             text.encode()
-    except Exception:  # noqa: BLE001 - a foreign object may raise anything
+    except Exception as error:  # noqa: BLE001 - a foreign object may raise anything
+        pass_on(error)
         return dump(value)
     return text
 
