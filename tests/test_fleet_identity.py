@@ -55,6 +55,7 @@ def test_a_request_says_whose_agent_asks_and_who_answered(tmp_path: Path) -> Non
         "by": "you",
         "note": None,
         "approved_late": None,
+        "denied_late": None,
     }
 
 

@@ -164,7 +164,8 @@ def test_a_request_whose_name_is_taken_gets_another_with_all_that_refers_to_it(
     loop(session(here, "asked", mode="enforce", policy="graded"), 3)
     request = here.requests()[-1].request
     escape.approve(here, request, by="you@desk")  # late: a grant that names it
-    escape.deny(here, request, by="you@desk", note="no more")  # takes it back, with a note
+    escape.deny(here, request, by="you@desk", note="no more")  # takes it back
+    here.append(Event("note", "asked", data={"on": request, "text": "see to it"}))
     recorded(there, "other", 3)
     assert there.requests()[-1].request == request == "R1"
     done = command(None, "forward", *places(tmp_path))

@@ -200,7 +200,7 @@ def test_a_call_that_an_error_of_our_own_refuses_is_not_left_open(
     assert answer is not None
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     end = host.events()[-1]
-    assert (end.type, end.data["call"], end.data["outcome"]) == ("call_end", "c9", "cancelled")
+    assert (end.type, end.data["call"], end.data["outcome"]) == ("call_end", "c9", "blocked")
 
 
 def test_a_store_that_keeps_a_stopped_hook_keeps_it_for_a_moment_only() -> None:
