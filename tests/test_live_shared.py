@@ -7,10 +7,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from loopguard_core import escape
+from loopguard_core import escape, leaving
 from loopguard_core.inbox import runs, still_waiting
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.door import open_store
@@ -145,6 +146,24 @@ def test_a_process_that_is_killed_ends_nothing_and_the_last_one_does(
     guard.close()
     known = store.session("s")
     assert known is not None and known.ended and ends(place) == {"theirs": "pending"}
+
+
+def test_one_that_is_left_alone_while_it_leaves_ends_the_session(
+    guard: LoopGuard, other: Other, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard.before_call("mine", {}, call="mine")
+    end = leaving._end_own
+
+    def meanwhile(*args: Any) -> None:
+        other.leave()
+        end(*args)
+
+    monkeypatch.setattr(leaving, "_end_own", meanwhile)
+    guard.close()
+    known = open_store(str(place)).session("s")
+    assert known is not None and known.ended
+    assert types(place)[-1] == "session_end"
+    assert ends(place) == {"theirs": "pending", "mine": "pending"}
 
 
 def test_processes_that_leave_at_once_end_the_session_once(place: Path) -> None:

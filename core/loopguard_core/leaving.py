@@ -68,18 +68,23 @@ def _goes_on(journal: Journal, store: Store, stops: Callable[[], Stops]) -> bool
     own = journal.opening()
     if own.get("served") == HOOKS:  # it goes on with the next hook of any of them
         return False
-    while others := living(store, journal.session, own):
-        _end_own(journal, store, stops)
+    if not living(store, journal.session, own):
+        return False
+    _end_own(journal, store, stops)  # it writes, and so may hear that another one has left
+    while True:
+        seen = journal.guard.seq
+        others = living(store, journal.session, own)
+        if not others:
+            return False
         left = {name: own[name] for name in PROCESS if name in own}
         kept = {name: value for name, value in others[-1].data.items() if name != "left"}
         start = {**kept, "resumed": True, "reason": LEFT, "left": left}
         try:
-            store.append(journal.event("session_start", start), expect=journal.guard.seq)
+            store.append(journal.event("session_start", start), expect=seen)
         except Stale:
             journal.catch_up()
         else:
             return True
-    return False
 
 
 def _end_own(journal: Journal, store: Store | None, stops: Callable[[], Stops]) -> None:
