@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import signal
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from typing import Any
 class Interrupt:
     """Raises ``KeyboardInterrupt`` as the *nth* function of ours is entered, as a signal's handler does.
 
-    *within* a file: at its *nth* line.
+    *within* a file: at its *nth* line. Python lets no signal come between the end of a ``with`` block and what it
+    lets go of, so none comes at such a line.
     """
 
     def __init__(self, nth: int, within: str = "") -> None:
@@ -21,7 +23,10 @@ class Interrupt:
         self.within = within
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Interrupt | None:
-        if (self.within or "loopguard_core") in frame.f_code.co_filename:
+        file = frame.f_code.co_filename
+        if (self.within or "loopguard_core") in file and not (
+            event == "line" and linecache.getline(file, frame.f_lineno).lstrip().startswith("with ")
+        ):
             self.left -= 1
             if not self.left:
                 sys.settrace(None)
