@@ -197,8 +197,7 @@ class ConsoleApp(Punctual, App[None]):
             way_out = (
                 self.names.say("{help} shows what the keys do.") if known else "Esc goes back."
             )
-            typed = event.character if event.is_printable else None
-            key = safe(shown_key(typed or event.key), 12)
+            key = safe(shown_key((event.is_printable and event.character) or event.key), 12)
             self.hint(f"{key} does nothing here. {way_out}")
 
     async def run_action(

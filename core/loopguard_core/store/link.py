@@ -332,9 +332,7 @@ class Link:
                     self._mend_log()
                 return
             except OSError as error:
-                pass_on(
-                    error
-                )  # its folder is gone, or locked: begun anew without what the log held
+                pass_on(error)  # no folder, or no lock: begun anew without what the log held
         self._drop()
         remove_logs(self.path, self._logs)
         self._file = (0, 0)  # its number may be given to the next file
