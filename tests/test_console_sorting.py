@@ -30,11 +30,11 @@ SESSIONS = (
     known("delta", calls=9, worst=0, first_ts=1.0, last_ts=40.0),
     known("alpha", calls=5, worst=1, first_ts=2.0, last_ts=20.0),
     known("Bravo", calls=7, worst=3, first_ts=3.0, last_ts=10.0, waiting=1),
-    known("carol", calls=1, worst=0, first_ts=4.0, last_ts=5.0),
-    known("child", "carol", calls=2, worst=2, first_ts=5.0, last_ts=50.0, waiting=1),
-    known("twin", "carol", calls=8, worst=0, first_ts=6.0, last_ts=6.0),
+    known("coda", calls=1, worst=0, first_ts=4.0, last_ts=5.0),
+    known("child", "coda", calls=2, worst=2, first_ts=5.0, last_ts=50.0, waiting=1),
+    known("twin", "coda", calls=8, worst=0, first_ts=6.0, last_ts=6.0),
 )
-STATE = {"delta": "live", "alpha": "ended", "Bravo": "lost", "carol": "quiet", "child": "live"}
+STATE = {"delta": "live", "alpha": "ended", "Bravo": "lost", "coda": "quiet", "child": "live"}
 
 
 def desk() -> Desk:
@@ -46,13 +46,13 @@ def desk() -> Desk:
 @pytest.mark.parametrize(
     ("order", "expected"),
     [
-        ("waiting", "carol child twin Bravo delta alpha"),
-        ("last active", "carol child twin delta alpha Bravo"),
-        ("name", "alpha Bravo carol child twin delta"),
-        ("calls", "delta Bravo alpha carol twin child"),
-        ("worst tier", "Bravo carol child twin alpha delta"),
-        ("started", "carol twin child Bravo alpha delta"),
-        ("no such order", "carol child twin Bravo delta alpha"),
+        ("waiting", "coda child twin Bravo delta alpha"),
+        ("last active", "coda child twin delta alpha Bravo"),
+        ("name", "alpha Bravo coda child twin delta"),
+        ("calls", "delta Bravo alpha coda twin child"),
+        ("worst tier", "Bravo coda child twin alpha delta"),
+        ("started", "coda twin child Bravo alpha delta"),
+        ("no such order", "coda child twin Bravo delta alpha"),
     ],
 )
 def test_orders(order: str, expected: str) -> None:

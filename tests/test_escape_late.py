@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from commands import command
-from loopguard_console.deciding import Decider
 from loopguard_core import escape, inbox, waiting
 from loopguard_core.escape import requests
 from loopguard_core.events import Event
@@ -155,23 +153,6 @@ def test_who_approves_late_again_is_told_so_also_when_it_is_too_late(
             escape.approve(store, "R1")
 
 
-def test_a_word_for_a_session_that_nobody_runs_says_so(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-    with session(store, mode="enforce") as live:
-        loop(live, 3)
-    decider, place = Decider(store), tmp_path / "events.db"
-    asked = store.request("R1")
-    assert asked is not None
-    assert "nobody runs s now; it holds when it goes on" in command(place, "approve", "R1").out
-    assert "nobody runs s now" in command(place, "reset", "s").out
-    for said in (
-        decider.hold("s", "tool:search"),
-        decider.halt("s", "turn", True),
-        decider.reset("s", "session", ""),
-    ):
-        assert "nobody runs the session now: it holds when it goes on" in said
-
-
 def test_after_a_late_no_the_next_try_is_asked_about(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     blocks = {"graded": {"warn_at": 2, "block_at": 3, "halt_at": 50}}
@@ -234,13 +215,13 @@ def test_of_two_late_answers_at_once_the_first_stands_and_the_other_is_told(
             monkeypatch.setattr(requests, "write", real)
             if busy:
                 live.note("assistant_text", {"text": "on"})
-            decide[first](other, "R1", by="ann@desk")
+            decide[first](other, "R1", by="you@desk")
             return real(*said)
 
         monkeypatch.setattr(requests, "write", and_another_is_faster)
         word = {"approve": "approved", "deny": "denied"}[first]
-        with pytest.raises(escape.DecisionError, match=rf"R1 was {word}.*(by ann@desk)?"):
-            decide[second](store, "R1", by="bob@desk")
+        with pytest.raises(escape.DecisionError, match=rf"R1 was {word} .*by you@desk"):
+            decide[second](store, "R1", by="own@desk")
         answers = [e.type for e in store.read("s") if e.type in ("grant", "revoke")]
         assert answers == [{"approve": "grant", "deny": "revoke"}[first]]
         assert call(live).run == (first == "approve")

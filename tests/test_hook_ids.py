@@ -53,7 +53,7 @@ def test_a_late_approval_lets_one_call_run_under_an_id_that_comes_again(tmp_path
         if not host.before(tool_use_id="call_0").denied:
             host.after(tool_use_id="call_0")
     store = open_store(str(host.store))
-    escape.approve(store, "R1", by="ann")
+    escape.approve(store, "R1", by="you")
     store.close()
     ran = []
     for _ in range(3):

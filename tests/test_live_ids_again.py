@@ -81,7 +81,7 @@ def test_a_late_approval_lets_one_call_run_though_each_comes_under_the_id_that_w
     for n in range(2):
         live.after(live.before("search", {"q": 1}, call=f"c{n}"), "r")
     assert not _one(live, "")
-    escape.approve(store_in(tmp_path), "R1", by="ann")
+    escape.approve(store_in(tmp_path), "R1", by="you")
     assert [_one(live, "") for _ in range(4)] == [True, False, False, False]
     ran = [e for e in _ends(tmp_path) if e.data["outcome"] == "ok"]
     assert len(ran) == 3, "what ran is in the log"

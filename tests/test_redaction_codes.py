@@ -83,10 +83,10 @@ invalid token "{}"
 DB_PW={} run
 {"pw": "{}"}
 wifi: {ssid: x, psk: "{}"}
-CREATE ROLE bob LOGIN PASSWORD '{}'
+CREATE ROLE own LOGIN PASSWORD '{}'
 SET PASSWORD FOR a = PASSWORD('{}')
 """
-WORDS = ["my password is '{}'", "ALTER USER bob WITH PASSWORD '{}'", "DB_PW={} run", '{"passcode": "{}"}', '{"pass": "{}"}', 'x = {"jwt": "{}"}']  # fmt: skip
+WORDS = ["my password is '{}'", "ALTER USER own WITH PASSWORD '{}'", "DB_PW={} run", '{"passcode": "{}"}', '{"pass": "{}"}', 'x = {"jwt": "{}"}']  # fmt: skip
 OTHERS = r"""
 pin: 13; led_pin = 5; GPIO_PIN=27; {"pin": 12, "pins": [1, 2]}; pinMode(13, OUTPUT)
 pin: PA5; pin = board.D13; spin=1000; mapping: 12345; shipping: 123456; ping: 1234

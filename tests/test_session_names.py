@@ -23,7 +23,7 @@ NAME = "night v1.2"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with the sessions of the scene, of which the person has just renamed one with ``R``."""
+    """A store with the sessions of the scene, of which the person has renamed one."""
     place = tmp_path / "events.db"
     with closing(open_store(str(place))) as made:
         for session in (ID, OTHER):
@@ -31,11 +31,13 @@ def store(tmp_path: Path) -> Path:
             made.append(Event("session_start", session, ts=time.time(), data=data))
             call = {"call": "c", "tool": "read", "args": {}}
             made.append(Event("call_start", session, ts=time.time(), data=call))
-    rename(NAME)
+    remembered().rename(ID, NAME)
     return place
 
 
 def rename(name: str) -> None:
+    """As a person does, with ``R``."""
+
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("R", *(["space" if c == " " else c for c in name]), "enter")
         assert app.title_of(ID) == name
@@ -69,6 +71,7 @@ def test_it_names_it_in_every_command(store: Path, line: list[str]) -> None:
 
 
 def test_it_is_what_is_shown(store: Path) -> None:
+    rename(NAME)
     named = {s["session"]: s["name"] for s in command(store, "sessions", "--json").objects}
     assert named == {ID: NAME, OTHER: f"came as {OTHER}"}
     assert NAME in command(store, "sessions").out

@@ -33,7 +33,7 @@ def parents(place: Path) -> dict[str, str]:
 
 def test_halting_one_users_session_leaves_the_others_alone(place: Path) -> None:
     one, other = guarding("user-a"), guarding("user-b")
-    escape.halt(open_store(str(place)), session="user-a", children=True, scope="session", by="ann")
+    escape.halt(open_store(str(place)), session="user-a", children=True, scope="session", by="you")
     assert not one.before_call("read", {}).run
     assert other.before_call("read", {}).run
     with guarding("user-c") as nested:

@@ -142,9 +142,9 @@ def test_what_belongs_to_a_url_lies_in_the_persons_state_directory(
 
 def test_a_server_that_is_away_is_one_line_without_the_password() -> None:
     with pytest.raises(StoreError) as told:
-        open_store("postgresql://ann:hunter2@127.0.0.1:1/events")
+        open_store("postgresql://own:hunter2@127.0.0.1:1/events")
     assert str(told.value) == (
-        "the event store postgresql://ann@127.0.0.1:1/events cannot be reached: nothing listens there; "
+        "the event store postgresql://own@127.0.0.1:1/events cannot be reached: nothing listens there; "
         "start it, or see the address"
     )
 
