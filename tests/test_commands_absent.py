@@ -6,7 +6,6 @@ from pathlib import Path
 
 from commands import command
 from loopguard_console.deciding import Decider
-from loopguard_core import escape
 from sessions import loop, session, store_in
 
 
