@@ -67,6 +67,7 @@ def test_help_and_palette_name_every_action_of_the_place() -> None:
     asyncio.run(run(replay_app([], title="empty"), ("main", "replay")))
 
 
+@pytest.mark.slow
 def test_no_key_of_the_table_ends_the_console_with_an_error() -> None:
     async def run(app: ConsoleApp) -> None:
         async with app.run_test(size=(120, 40)) as pilot:

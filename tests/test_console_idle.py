@@ -78,7 +78,13 @@ STATES: list[tuple[Made, str, tuple[str, ...]]] = [
     (watching, "i", INBOX),
     (calm, "i", INBOX),
 ]
+#: Places that stand for their kind in each run; the others are gone through in the long form.
+OFTEN = ("live", "late", "empty", "recording-jj", "live-i")
 NAMES = [f"{made.__name__}-{keys}".rstrip("-") for made, keys, _ in STATES]
+PLACES = [
+    pytest.param(*state, id=name, marks=[] if name in OFTEN else [pytest.mark.slow])
+    for state, name in zip(STATES, NAMES, strict=True)
+]
 
 
 def seen(app: ConsoleApp) -> tuple[object, ...]:
@@ -101,7 +107,7 @@ async def leave_dialogs(app: ConsoleApp, pilot: Pilot[None], depth: int) -> None
         await pilot.pause()
 
 
-@pytest.mark.parametrize(("made", "keys", "places"), STATES, ids=NAMES)
+@pytest.mark.parametrize(("made", "keys", "places"), PLACES)
 def test_what_the_footer_offers_does_something(
     made: Made, keys: str, places: tuple[str, ...]
 ) -> None:
@@ -129,7 +135,7 @@ def test_what_the_footer_offers_does_something(
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("made", "keys", "places"), STATES, ids=NAMES)
+@pytest.mark.parametrize(("made", "keys", "places"), PLACES)
 def test_what_would_do_nothing_says_why(made: Made, keys: str, places: tuple[str, ...]) -> None:
     """All keys of both modes in one run: those of the other mode are no dead keys either."""
     actions = ACTIONS if "main" in places else actions_of(*places)

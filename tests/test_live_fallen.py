@@ -43,7 +43,7 @@ def test_a_fault_wherever_it_comes_lets_no_stopped_call_run(
 ) -> None:
     store, nth = store_in(tmp_path), 20  # the first functions are those that look at the arguments
     while True:
-        nth += 7
+        nth += 11
         live = session(store, f"s{nth}", **settings)
         loop(live, before)
         with Fault(nth) as fault:

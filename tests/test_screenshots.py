@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from processes import environment
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +24,7 @@ def words(svg: Path) -> str:
     return "".join(ElementTree.fromstring(svg.read_text()).itertext()).replace("\xa0", " ")
 
 
+@pytest.mark.slow
 def test_the_script_makes_every_picture(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "screenshots" / "make.py"), str(tmp_path)],
