@@ -51,7 +51,9 @@ class LoopGuard(AbstractCapability[Any]):
     ) -> Any:
         """Judge a call, run it, record its result. Raises ``TurnHalted``."""
         guarded = self._guarded(ctx)
-        message = f"{ctx.run_id}/{ctx.run_step}"
+        # what was deferred and is approved now is the call that it was, though another run makes it
+        approved = getattr(ctx, "tool_call_approved", False)
+        message = "" if approved else f"{ctx.run_id}/{ctx.run_step}"
         guarded.used_so_far(str(ctx.run_id), _used(ctx.usage))
         decision = await guarded.before_async(
             call.tool_name, args, call.tool_call_id, message=message
