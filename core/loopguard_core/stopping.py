@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 #: what the model gets where nothing better can be said
 _NOT_RUN = "[loopguard] This call was stopped and did not run: an internal error kept its guard from asking anybody."
-#: what a human's answer lets run
 #: the newest requests of a session among which one is looked for by its call
 _RECENT = 50
+#: what a human's answer lets run
 _RUNS = ("approved", "modified")
 
 

@@ -411,9 +411,8 @@ class SqliteStore(Store):
         self._link.recover()
 
     def tidy(self) -> None:
-        self._link.tidy(
-            0, cut=True
-        )  # what was overwritten stands in the file until it is written back
+        # what was overwritten stands in the file until it is written back
+        self._link.tidy(0, cut=True)
 
     def leave(self) -> None:
         self._link.leave()
