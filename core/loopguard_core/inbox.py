@@ -15,6 +15,7 @@ from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from loopguard_core.store.contract import Request, Session, Store
@@ -147,6 +148,11 @@ def runs(store: Store, session: str) -> bool:
     """True where the process of *session* runs, as far as can be told from this host."""
     known = store.session(session)
     return known is not None and not known.ended and there(store, known)
+
+
+def absent(store: Store, sessions: Iterable[str]) -> list[str]:
+    """Those of *sessions* that nobody runs now: what is said there holds when they go on."""
+    return [session for session in sessions if not runs(store, session)]
 
 
 def there(store: Store, known: Session) -> bool:

@@ -14,7 +14,7 @@ from loopguard_core.controls import Grant
 from loopguard_core.escape.outcome import Decided, DecisionError
 from loopguard_core.escape.requests import find
 from loopguard_core.escape.settling import settle, settle_covered
-from loopguard_core.inbox import runs, write
+from loopguard_core.inbox import absent, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def override(
         request=request,
         grant=str(data["grant"]),
         covered=covered,
-        absent=[] if runs(store, session) else [session],
+        absent=absent(store, [session]),
     )
 
 
@@ -100,8 +100,9 @@ def reset(
         return scope == "session" or key == (asked.tool if scope == "tool" else asked.signature)
 
     settled = settle(store, session, seq, covered, "approved", by, "the counters were reset")
-    absent = [] if runs(store, session) else [session]
-    return Decided("reset", [session], request=request, covered=settled, absent=absent)
+    return Decided(
+        "reset", [session], request=request, covered=settled, absent=absent(store, [session])
+    )
 
 
 def halt(
@@ -135,9 +136,13 @@ def halt(
     for name in stopped:
         seq = write(store, name, "halt", said, by, note)
         settled += settle(store, name, seq, lambda _: True, "halted", by, note)
-    absent = [name for name in stopped if not runs(store, name)]
     return Decided(
-        "halted", stopped, request=request, covered=settled, absent=absent, already=already
+        "halted",
+        stopped,
+        request=request,
+        covered=settled,
+        absent=absent(store, stopped),
+        already=already,
     )
 
 
@@ -196,8 +201,7 @@ def set_breakpoint(
         raise DecisionError(str(error)) from None
     data = {"breakpoint": f"B{os.urandom(3).hex()}", "condition": condition}
     write(store, session, "breakpoint", data, by, note)
-    absent = [] if runs(store, session) else [session]
-    return Decided("set", [session], breakpoint=data["breakpoint"], absent=absent)
+    return Decided("set", [session], breakpoint=data["breakpoint"], absent=absent(store, [session]))
 
 
 def clear_breakpoint(store: Store, session: str, breakpoint: str, *, by: str = "") -> Decided:

@@ -9,12 +9,12 @@ from loopguard_core.escape.outcome import AlreadyDecided, Decided, DecisionError
 from loopguard_core.escape.settling import settle_covered, settle_same
 from loopguard_core.inbox import (
     UNDECIDED,
+    absent,
     answered_late,
     late_grant,
     late_refusal,
     late_until,
     resolve,
-    runs,
     sweep_one,
     write,
 )
@@ -134,7 +134,7 @@ def _approve_late(store: Store, asked: Request, by: str, note: str) -> Decided:
         grant=str(data["grant"]),
         late=True,
         covered=covered,
-        absent=[] if runs(store, asked.session) else [asked.session],
+        absent=absent(store, [asked.session]),
     )
 
 
