@@ -26,6 +26,29 @@ def _unwrapped(function: Any) -> Any:
     return function
 
 
+def mark(function: Any, guard: object) -> None:
+    """Remember that *function* is what *guard* made."""
+    function.__loopguard__ = guard, function
+
+
+def made_by(function: Any) -> tuple[Any, Any]:
+    """The guard that *function* calls already, through ``wraps``, a partial, a method or a ``__call__``, and what it made.
+
+    Both None where there is none.
+    """
+    inner = _unwrapped(function)
+    for where in (inner, type(inner).__call__):
+        found = getattr(where, "__loopguard__", None)
+        if isinstance(found, tuple):
+            return found
+    return None, None
+
+
+def beneath(made: Any) -> Any:
+    """The function around which a guard *made* another."""
+    return made.__wrapped__
+
+
 def is_awaited(function: Any) -> bool:
     """True for what is defined by ``async def``."""
     try:

@@ -25,7 +25,7 @@ from loopguard_core import ahead  # noqa: F401 - later there may be no file desc
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
 from loopguard_core.foreign import text_of, told, why
-from loopguard_core.functions import Inputs, is_awaited, name_of
+from loopguard_core.functions import Inputs, beneath, is_awaited, made_by, mark, name_of
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.interrupts import pass_on
@@ -311,10 +311,18 @@ class LoopGuard:
     ) -> Any:
         """Guard *function*, a plain or an async one, under its own name or *name*.
 
-        *annotations* are MCP's (``readOnlyHint``, ``idempotentHint``, ``destructiveHint``).
+        *annotations* are MCP's (``readOnlyHint``, ``idempotentHint``, ``destructiveHint``). What this guard guards
+        already is given back as it is; with a *name* or *annotations*, what is beneath it is guarded so. So is what
+        a guard has guarded that is closed.
         """
         if function is None:
             return lambda f: self.tool(f, name=name, annotations=annotations)
+        guard, made = made_by(function)
+        if guard is self and (made is not function or not (name or annotations)):
+            return function
+        while made is function and (guard is self or guard._unnamed):  # one that is closed is over
+            function = beneath(made)
+            guard, made = made_by(function)
         called = name or name_of(function)
         inputs = Inputs(function)
 
@@ -349,7 +357,9 @@ class LoopGuard:
                 raise
 
         awaited = is_awaited(function) or is_awaited(type(function).__call__)
-        return wraps(function)(run_async if awaited else run)
+        guarded: Any = wraps(function)(run_async if awaited else run)
+        mark(guarded, self)
+        return guarded
 
     def _failed(self, decision: Decision, error: BaseException) -> None:
         """The tool raised: recorded, and raised on as it was, with advice as a note on it."""

@@ -50,6 +50,8 @@ class LoopGuard:
         """Hooks for ``ClaudeAgentOptions(hooks=…)``: the program's *own*, then the guard's."""
         hooks = {event: list(matchers) for event, matchers in (own or {}).items()}
         for event in EVENTS:
+            if any(self._answer in matcher.hooks for matcher in hooks.get(event, [])):
+                continue  # they were given to the program before
             more = _WAITING if event == "PreToolUse" else {"timeout": RECORDING}
             hooks.setdefault(event, []).append(HookMatcher(hooks=[self._answer], **more))
         return hooks

@@ -62,7 +62,9 @@ class LoopGuard:
         return [self.tool(tool) if isinstance(tool, FunctionTool) else tool for tool in tools]
 
     def tool(self, tool: FunctionTool) -> FunctionTool:
-        """One function tool with the guard around it, beside the guardrails that it has."""
+        """One function tool with the guard around it, beside the guardrails that it has; once, however often asked."""
+        if any(g.guardrail_function == self._before for g in tool.tool_input_guardrails or []):
+            return tool
         before = ToolInputGuardrail(guardrail_function=self._before, name="loopguard")
         after = ToolOutputGuardrail(guardrail_function=self._after, name="loopguard")
         return replace(
