@@ -174,6 +174,8 @@ class Stops:
     def _settle(self, decision: Decision, ticket: Ticket, answer: Answer) -> None:
         resolution, ruling = answer.resolution, decision.ruling
         runs = resolution == "expired" and self._waiting.unanswered(ruling) == "run"
+        if (runs or resolution in _RUNS) and (later := self._waiting.overruled(ticket)):
+            answer, resolution, runs = later, later.resolution, False
         if ticket.told and resolution not in _RUNS:
             store, late = self._elsewhere(), self._late
             line = refusal.after_wait(

@@ -42,6 +42,7 @@ _BLIND = 5.0
 _TRIES = 20
 #: the newest requests of a session among which one is looked for by its call
 _RECENT = 50
+_ENDS = "request_resolved"
 
 
 class Answer:
@@ -335,16 +336,35 @@ class Waiting:
         if word is None:
             return None
         if now.action == "run":
-            if now.cause != "grant":
-                return self.resolve(ticket, "approved", by=by)
-            answer = self._written(ticket, "approved", {"by": by, "grant": now.ref}, once=True)
-            if answer is None:  # somebody wrote meanwhile, who may have spent the grant
+            grant = now.ref if now.cause == "grant" else ""
+            answer = self._written(ticket, "approved", {"by": by, "grant": grant}, once=True)
+            if answer is None:  # somebody wrote meanwhile, who may have spent the grant, or halted
                 ticket.seen = None
                 return self._look(ticket)
             return answer
         if now.cause == "halt":
             return self.resolve(ticket, "halted", by=by, note=now.note)
         return None
+
+    def overruled(self, ticket: Ticket) -> Answer | None:
+        """The halt that a human gave since the answer that lets the call of *ticket* run; None for none. In turn.
+
+        A no to another request says nothing of one that was answered.
+        """
+        journal, store = self._journal, self._journal.store
+        journal.catch_up()
+        halt, start = journal.guard.controls.halt, ticket.start
+        if halt is None or journal.guard.rule(start).cause == "grant":
+            return None
+        if store is None or journal.failure or journal.away is not None:
+            return None  # nobody can tell which came first
+        try:
+            since = store.read(journal.session, after=halt.seq, payloads=False)
+        except StoreError:
+            return None
+        if any(e.type == _ENDS and e.text("request") == ticket.request for e in since):
+            return None
+        return Answer("halted", halt.by, halt.note)
 
     def resolve(self, ticket: Ticket, resolution: str, **said: str) -> Answer:
         """Resolve the request from the agent's side; where a human was faster, theirs is the answer."""
@@ -364,7 +384,7 @@ class Waiting:
             data["late_until"] = time.time() + self._late(ticket.ruling)
         data.update((k, v) for k, v in said.items() if v)
         if ticket.request:
-            resolved = self._journal.event("request_resolved", data)
+            resolved = self._journal.event(_ENDS, data)
             try:
                 self._journal.add(resolved, once)
             except Taken:
@@ -417,7 +437,7 @@ class Waiting:
 def _given(store: Store, request: Request) -> object:
     """The arguments that a human gave with a resolution. Raises ``StoreError``."""
     for event in store.read(request.session, after=request.seq):
-        if event.type == "request_resolved" and event.text("request") == request.request:
+        if event.type == _ENDS and event.text("request") == request.request:
             return event.data.get("args")
     return request.args
 
