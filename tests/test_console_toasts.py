@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from textual.widgets._toast import Toast
 
+import console_scene
 from driving import recording
 from loopguard_console.app import ConsoleApp
 
@@ -42,5 +43,30 @@ def test_every_word_of_a_notice_is_on_the_screen(size: tuple[int, int]) -> None:
                 app.say(said, bad=True)
                 await pilot.pause()
                 assert toast(app) == said
+
+    asyncio.run(look())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (120, 40), (200, 60)])
+@pytest.mark.parametrize("keys", ["", "i"])
+def test_no_notice_covers_what_is_decided(size: tuple[int, int], keys: str) -> None:
+    async def look() -> None:
+        app = console_scene.live()
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await pilot.press(*keys)
+            for number in range(6):
+                app.say(f"{number} is something to tell that takes more than one line. " * 3, True)
+            await pilot.pause()
+            await pilot.pause()
+            notices = [
+                n for n in app.screen.query(Toast) if app.screen.find_widget(n).visible_region
+            ]
+            assert notices
+            card = app.screen.query_one("#request" if keys else "#right")
+            bar = app.screen.query_one("#keys")
+            for notice in notices:
+                shown = app.screen.find_widget(notice).visible_region
+                assert not shown.overlaps(card.region)
+                assert not shown.overlaps(bar.region)
 
     asyncio.run(look())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, work
 from textual.screen import Screen
@@ -15,6 +15,7 @@ from loopguard_console.punctual import Punctual
 from loopguard_console.render import halted_words, safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.modify import Modify
+from loopguard_console.screens.notices import lie_over
 from loopguard_console.widgets.inbox import left_of
 from loopguard_core.escape import DecisionError
 from loopguard_core.store.contract import Request, StoreError
@@ -40,9 +41,16 @@ _UNTIL = ("", "result", "turn")
 class DecidingScreen(Punctual, Screen[None]):
     """A screen with something to decide on. Subclasses say what is selected."""
 
+    #: The list above or beside the card.
+    LIST: ClassVar[str]
+
     def __init__(self) -> None:
         super().__init__()
         self.arming = Arming()
+
+    def on_mount(self) -> None:
+        """What is said to the person covers the list, not what is decided on."""
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: lie_over(self, self.LIST))
 
     @property
     def console_app(self) -> ConsoleApp:

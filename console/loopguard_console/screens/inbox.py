@@ -24,7 +24,7 @@ class InboxScreen(DecidingScreen):
     """Requests in a list, the selected one explained below it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("inbox")]
-    AUTO_FOCUS = "#requests"
+    LIST = AUTO_FOCUS = "#requests"
 
     def compose(self) -> ComposeResult:
         yield StatusBar(id="status")

@@ -65,7 +65,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main", "live", "replay")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (34, "-tall")]  # noqa: RUF012 - as Textual declares it
-    AUTO_FOCUS = "#chain"
+    LIST = AUTO_FOCUS = "#chain"
 
     def __init__(self) -> None:
         super().__init__()
