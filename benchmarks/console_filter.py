@@ -14,8 +14,8 @@ from loopguard_console.guards import guard_of
 from loopguard_console.hits import Hits
 from loopguard_console.query import Query
 from loopguard_console.screens.searching import PIECE
-from loopguard_core.calls import StoreEvents
-from loopguard_core.replay import Recording
+from loopguard_core.recording.calls import StoreEvents
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.door import open_store
 
 QUERIES = ("tier>=warn", "tool:tool_3", "words 500", "/words 9[0-9]+5/", "is:error", "words")

@@ -35,8 +35,8 @@ from percentiles import percentile
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
-from loopguard_core.returning import drain_all
+from loopguard_core.session.live import LiveSession
+from loopguard_core.session.returning import drain_all
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import place_of

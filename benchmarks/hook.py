@@ -21,7 +21,7 @@ from pathlib import Path
 
 import loopguard_core
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 
 LAUNCHER = Path(loopguard_core.__file__).parent / "hook_launcher.py"
 BASE = [sys.executable, "-I", "-S", "-c", "import json, sqlite3, hashlib"]

@@ -65,7 +65,7 @@ def redactor(core: str = "") -> Redact:
     if core:
         sys.path.insert(0, core)
     try:
-        made: Redact = import_module("loopguard_core.redact").Redactor(b"k" * 32)
+        made: Redact = import_module("loopguard_core.redaction.redact").Redactor(b"k" * 32)
     finally:
         if core:
             sys.path.remove(core)

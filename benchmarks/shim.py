@@ -31,7 +31,7 @@ from percentiles import percentile
 
 from loopguard_core import escape
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.door import open_store
 

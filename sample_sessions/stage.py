@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
 
-import loopguard_core.stopping  # noqa: F401 - loaded when first needed; its clock must be set by then
+import loopguard_core.session.stopping  # noqa: F401 - loaded when first needed; its clock must be set by then
 from loopguard_core.events import Event, encode
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Request, Store

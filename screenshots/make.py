@@ -25,8 +25,8 @@ from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
 from loopguard_console.opening import replay_app
-from loopguard_core.calls import ListEvents
 from loopguard_core.events import Event, decode
+from loopguard_core.recording.calls import ListEvents
 from loopguard_core.store.memory import MemoryStore
 
 _UNSET = ("NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "COLUMNS", "LINES")

@@ -9,10 +9,10 @@ from loopguard_console.deciding import Decider, Permission
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
-from loopguard_core.calls import ListEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
+from loopguard_core.recording.calls import ListEvents
 from loopguard_core.store.contract import Request, Session
 
 NOW = 1_800_000_000.0

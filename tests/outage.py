@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from loopguard_core import returning
 from loopguard_core.config import Config
-from loopguard_core.doors import Doors
 from loopguard_core.events import Event, decode, encode
-from loopguard_core.live import LiveSession
+from loopguard_core.session import returning
+from loopguard_core.session.doors import Doors
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Stale, Store, StoreError, Taken
 from loopguard_core.store.door import open_store
 

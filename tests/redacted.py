@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from loopguard_core.events import dump
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction.redact import MARK, Redactor
 
 #: What stands around a text, as an event's fields.
 CONTEXTS: dict[str, Callable[[str], str]] = {

@@ -12,7 +12,7 @@ from typing import Any
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.decision import Decision
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Request, Store
 from loopguard_core.store.door import open_store
 

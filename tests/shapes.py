@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loopguard_core import known_secrets
-from loopguard_core.known_names import BEARER, NAMES
-from loopguard_core.known_secrets import TOKENS
+from loopguard_core.redaction import known_secrets
+from loopguard_core.redaction.known_names import BEARER, NAMES
+from loopguard_core.redaction.known_secrets import TOKENS
 
 
 def forget_shapes() -> None:

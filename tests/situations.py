@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from loopguard_core.events import from_json
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
+from loopguard_core.recording.judging import judge
 from loopguard_core.verdict import Tier
 
 OURS = Path(__file__).parent / "data" / "situations.jsonl"

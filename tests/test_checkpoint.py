@@ -16,8 +16,8 @@ from loopguard_core.config import Config
 from loopguard_core.events import decode, encode
 from loopguard_core.freezing import Unfreezable, freeze, thaw
 from loopguard_core.later import Later
-from loopguard_core.live import LiveSession
 from loopguard_core.policies import registry
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.verdict import Tier, Verdict
 from play_scripts import perform, scripts, state

@@ -9,10 +9,10 @@ from typing import Any
 from commands import command
 from loopguard_console.deciding import Decider
 from loopguard_console.whatif import answers
-from loopguard_core.comparing import compare
 from loopguard_core.events import Event, decode
-from loopguard_core.labels import STUCK
 from loopguard_core.policies import registry
+from loopguard_core.recording.comparing import compare
+from loopguard_core.recording.labels import STUCK
 from loopguard_core.store.door import open_store
 from loopguard_core.traits import TraitTable
 

@@ -10,7 +10,7 @@ from loopguard_console.chains import call_json, chain_lines
 from loopguard_console.guards import guard_of
 from loopguard_console.marks import mark_words
 from loopguard_console.view import View
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Request
 
 SEARCH = {"q": 1}

@@ -11,7 +11,7 @@ from loopguard_console.card import Asking, card
 from loopguard_console.guards import guard_of
 from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 
 def view_of(log: Log) -> View:

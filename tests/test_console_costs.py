@@ -15,7 +15,7 @@ from loopguard_console.report import markdown, page
 from loopguard_console.view import View
 from loopguard_core.config import Config
 from loopguard_core.importers import open_recordings
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 
 def paid(place: Path, *, money: bool = True) -> Path:

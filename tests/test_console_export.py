@@ -17,7 +17,7 @@ from loopguard_console.exporting import ExportError, export, picture
 from loopguard_console.guards import guard_of
 from loopguard_core.config import Config
 from loopguard_core.events import Event, decode
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.door import open_store
 from processes import console, environment
 

@@ -13,7 +13,7 @@ from loopguard_console.guards import guard_of
 from loopguard_console.view import View
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Tier
 
 

@@ -21,7 +21,7 @@ from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.pane import Pane
 from loopguard_core.events import Event
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 # -- what is found ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hostile import BARS, BIDI, MARKUP, ORDERS, harmless
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment
 from terminal import Terminal

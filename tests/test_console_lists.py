@@ -19,7 +19,7 @@ from loopguard_console.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.sessions import SessionList
 from loopguard_core.events import Event
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]
 

@@ -19,7 +19,7 @@ from loopguard_console.widgets.gauge import CounterPane, WindowPane
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 LONG = {"path": "/".join(f"folder-{n}" for n in range(40))}
 

@@ -16,7 +16,10 @@ PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md
 #: where a name in the tables of the architecture may stand
 ROOTS = (
     ROOT / "core" / "loopguard_core",
-    ROOT / "core" / "loopguard_core" / "store",
+    *(
+        ROOT / "core" / "loopguard_core" / name
+        for name in ("store", "redaction", "recording", "session", "hook")
+    ),
     ROOT / "console" / "loopguard_console",
 )
 
@@ -92,7 +95,7 @@ def test_every_module_that_the_architecture_names_is_there() -> None:
 
 def test_the_architecture_names_every_module_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    (inside,) = (c for c in contracts["contracts"] if c.get("containers") == ["loopguard_core"])
-    layers = {name for layer in inside["layers"] for name in re.split(r" [|:] ", layer)}
+    inside = [c for c in contracts["contracts"] if "containers" in c]
+    layers = {name for c in inside for layer in c["layers"] for name in re.split(r" [|:] ", layer)}
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     assert not {name for name in layers if f"`{name}`" not in text and f"`{name}/`" not in text}

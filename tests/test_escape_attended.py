@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from loopguard_core import escape, waiting
+from loopguard_core import escape
+from loopguard_core.session import waiting
 from loopguard_core.store.contract import Store, StoreError
 from sessions import call, loop, session, store_in
 

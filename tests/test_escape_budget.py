@@ -13,7 +13,7 @@ import pytest
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from sessions import call, loop, session, store_in
 from test_escape_decisions import ask

@@ -13,7 +13,7 @@ from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.policies.registry import create
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store

@@ -13,7 +13,7 @@ import pytest
 from loopguard_core import escape
 from loopguard_core.events import Event
 from loopguard_core.inbox import resolve
-from loopguard_core.redact import Redaction
+from loopguard_core.redaction.redact import Redaction
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from loopguard_core.verdict import Tier
@@ -443,7 +443,7 @@ def test_keep_waiting_ends_at_the_hosts_own_limit(tmp_path: Path) -> None:
 def test_a_wait_ends_as_configured_when_the_console_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loopguard_core.waiting._LOOK", 0.05)
+    monkeypatch.setattr("loopguard_core.session.waiting._LOOK", 0.05)
     store, desk = store_in(tmp_path), store_in(tmp_path)
     desk.beat(time.time())
     with session(store, wait_seconds=600) as live:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from loopguard_core import escape, inbox, waiting
+from loopguard_core import escape, inbox
 from loopguard_core.escape import requests
 from loopguard_core.events import Event
+from loopguard_core.session import waiting
 from loopguard_core.store.contract import Request, Store
 from processes import environment
 from sessions import call, loop, meanwhile, pending, session, store_in

@@ -13,9 +13,9 @@ import pytest
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.decision import Decision
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
+from loopguard_core.session.waiting import Answer, Ticket, Waiting
 from loopguard_core.store.contract import Store
-from loopguard_core.waiting import Answer, Ticket, Waiting
 from sessions import loop, pending, session, store_in
 
 SETTINGS: dict[str, Any] = {
@@ -85,7 +85,7 @@ def test_nobody_shares_what_a_dead_process_asked(
     loop(session(store_in(tmp_path), **SETTINGS), 2)
     with ThreadPoolExecutor(2) as threads:
         with monkeypatch.context() as another:
-            another.setattr("loopguard_core.waiting.started", lambda pid: "another time")
+            another.setattr("loopguard_core.session.waiting.started", lambda pid: "another time")
             dead = threads.submit(ask, process(tmp_path, said))
             assert pending(desk).request == "R1"
         own = threads.submit(ask, process(tmp_path, said))

@@ -13,7 +13,7 @@ import pytest
 import postgres
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from test_fleet_roles import ask

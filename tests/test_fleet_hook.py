@@ -11,7 +11,7 @@ import pytest
 
 import postgres
 from hooks import Host
-from loopguard_core.doors import CALM
+from loopguard_core.session.doors import CALM
 from loopguard_core.store.door import open_store
 from wire import Wire
 

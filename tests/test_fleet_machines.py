@@ -19,11 +19,11 @@ from loopguard_console.guards import guard_of
 from loopguard_console.marks import mark_words
 from loopguard_console.sending import Sender
 from loopguard_console.widgets.status import StatusBar
-from loopguard_core.calls import ListEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
-from loopguard_core.returning import drain_all
+from loopguard_core.recording.calls import ListEvents
+from loopguard_core.session.live import LiveSession
+from loopguard_core.session.returning import drain_all
 from loopguard_core.store.contract import Machine, Stale, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from commands import until
-from loopguard_core import escape, returning
+from loopguard_core import escape
 from loopguard_core.events import Event
+from loopguard_core.session import returning
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import spool_file

@@ -20,7 +20,7 @@ import postgres
 from commands import command, until
 from loopguard_core import escape
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from processes import environment

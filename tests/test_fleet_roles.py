@@ -19,8 +19,8 @@ from loopguard_console.feed import Batch, Feed
 from loopguard_core import escape, inbox
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
 from loopguard_core.processes import started
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from processes import environment

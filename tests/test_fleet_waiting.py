@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import until
-from loopguard_core import escape, waiting
+from loopguard_core import escape
 from loopguard_core.decision import Decision
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
+from loopguard_core.session import waiting
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store, Taken
 from loopguard_core.store.door import open_store
 from outage import Line, agent, server

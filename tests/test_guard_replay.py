@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event, decode, encode
-from loopguard_core.rebuilding import rebuild
+from loopguard_core.session.rebuilding import rebuild
 from loopguard_core.store.contract import Store
 from play_scripts import play, scripts, state
 from plays import fresh

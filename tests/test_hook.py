@@ -277,7 +277,7 @@ def test_the_agents_shells_are_marked(tmp_path: Path) -> None:
 def test_it_imports_nothing_but_the_standard_library_and_its_own_adapter() -> None:
     code = (
         "import sys; sys.path.append(sys.argv[1]); before = set(sys.modules)\n"
-        "import loopguard_core.hook as hook; hook.adapter('claude-code')\n"
+        "import loopguard_core.hook.process as hook; hook.adapter('claude-code')\n"
         "new = {n.partition('.')[0] for n in set(sys.modules) - before}\n"
         "heavy = {'dataclasses', 'typing', 'tomllib', 'asyncio', 'subprocess', 'argparse', 'inspect'}\n"
         "print(sorted(new - set(sys.stdlib_module_names) - {'loopguard_core'}), sorted(heavy & new))\n"

@@ -17,8 +17,8 @@ from held_hooks import ARGV, DENY, GRADED, Agent, ended, heard_whole
 from hooks import LAUNCHER
 from loopguard_core.agents.claude_code import ADAPTER
 from loopguard_core.events import Event
-from loopguard_core.hook import Hook
-from loopguard_core.hook_input import HookInput
+from loopguard_core.hook.input import HookInput
+from loopguard_core.hook.process import Hook
 from loopguard_core.store.door import open_store
 from processes import environment
 
@@ -84,8 +84,8 @@ def test_advice_that_cannot_be_written_is_no_denial(tmp_path: Path) -> None:
 def test_an_answer_that_nobody_reads_keeps_no_hook_beyond_its_time() -> None:
     code = (
         "import os, sys; sys.path.append(sys.argv[1])\n"
-        "from loopguard_core import hook_signals\n"
-        "hook_signals.watch(0.3); hook_signals.answered(); os.write(1, b'x' * 1_000_000)"
+        "from loopguard_core.hook import signals\n"
+        "signals.watch(0.3); signals.answered(); os.write(1, b'x' * 1_000_000)"
     )
     hook = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])], stdout=subprocess.PIPE
@@ -98,7 +98,7 @@ def test_an_answer_that_nobody_reads_keeps_no_hook_beyond_its_time() -> None:
 def test_a_long_answer_gets_through_a_pipe_that_does_not_block() -> None:
     code = (
         "import os, sys; sys.path.append(sys.argv[1]); os.set_blocking(1, False)\n"
-        "from loopguard_core.hook import _told; print(_told({'a': 'x' * 300_000}), file=sys.stderr)"
+        "from loopguard_core.hook.process import _told; print(_told({'a': 'x' * 300_000}), file=sys.stderr)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])]
     hook = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -116,7 +116,7 @@ def test_a_long_answer_gets_through_a_pipe_that_does_not_block() -> None:
 def test_who_has_no_home_is_told_and_nothing_is_made_in_the_project(tmp_path: Path) -> None:
     code = (
         "import os, sys; sys.path.append(sys.argv[1]); os.path.expanduser = lambda path: path\n"
-        "from loopguard_core.hook import main; main(sys.argv[2:])"
+        "from loopguard_core.hook.process import main; main(sys.argv[2:])"
     )
     environ = {k: v for k, v in environment().items() if k not in ("HOME", "XDG_STATE_HOME")}
     host = Agent(tmp_path, config=DENY)
@@ -174,7 +174,7 @@ def test_what_goes_wrong_with_the_settings_is_answered_as_their_file_says(
     def broken(*_: Any) -> None:
         raise KeyError("a fault of our own")
 
-    monkeypatch.setattr("loopguard_core.pinning.new", broken)
+    monkeypatch.setattr("loopguard_core.session.pinning.new", broken)
     answer = Hook(ADAPTER, {}, {"XDG_STATE_HOME": str(tmp_path)}, HookInput(reading)).run()
     os.close(reading)
     assert answer is not None

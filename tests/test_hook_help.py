@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hooks import LAUNCHER
-from loopguard_core.hook_options import _OPTIONS, AGENTS
+from loopguard_core.hook.options import _OPTIONS, AGENTS
 from processes import environment
 
 WAYS = {"launcher": ["-I", "-S", str(LAUNCHER)], "module": ["-m", "loopguard_core.hook"]}
@@ -45,7 +45,9 @@ def test_a_value_is_no_question_and_a_wrong_option_names_help() -> None:
 
 
 def test_nothing_is_imported_for_it_by_who_does_not_ask() -> None:
-    script = "import sys, loopguard_core.hook; print('loopguard_core.hook_help' in sys.modules)"
+    script = (
+        "import sys, loopguard_core.hook.process; print('loopguard_core.hook.help' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=environment(),

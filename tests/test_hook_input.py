@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from hooks import LAUNCHER, Said
 from loopguard_core.agents.host import AFTER, BEFORE, Adapter, Answer, Heard
-from loopguard_core.hook import Hook
-from loopguard_core.hook_input import HookInput
+from loopguard_core.hook.input import HookInput
+from loopguard_core.hook.process import Hook
 from loopguard_core.store.door import open_store
 from processes import environment
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hooks import Host
-from loopguard_core import missing
 from loopguard_core.events import Event
+from loopguard_core.hook import missing
 from loopguard_core.store.door import open_store
 
 

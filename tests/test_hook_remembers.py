@@ -10,7 +10,7 @@ import pytest
 
 from hooks import Host
 from loopguard_core.events import dump
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction.redact import MARK, Redactor
 from loopguard_core.store.door import open_store
 
 SECRET = "hunter2hunter"

@@ -15,14 +15,14 @@ import pytest
 
 from held_hooks import ARGV, DENY, GRADED, Agent, ended, heard_whole, until
 from hooks import LAUNCHER
-from loopguard_core import hook_signals
 from loopguard_core.agents.claude_code import ADAPTER
 from loopguard_core.guard import Guard
-from loopguard_core.hook import Hook
-from loopguard_core.hook_input import HookInput
-from loopguard_core.hook_signals import CutShort
-from loopguard_core.journal import Journal
-from loopguard_core.stopping import Stops
+from loopguard_core.hook import signals
+from loopguard_core.hook.input import HookInput
+from loopguard_core.hook.process import Hook
+from loopguard_core.hook.signals import CutShort
+from loopguard_core.session.journal import Journal
+from loopguard_core.session.stopping import Stops
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.sqlite import SqliteStore
@@ -103,7 +103,8 @@ def test_a_call_that_waits_for_a_human_stays_stopped(tmp_path: Path) -> None:
 #: A hook that comes no further, once it has recorded its call.
 SLOW = """
 import sys, time; sys.path.append(sys.argv[1])
-from loopguard_core import hook, live
+from loopguard_core.hook import process as hook
+from loopguard_core.session import live
 def before(self, *args, _before=live.LiveSession.before, **options):
     _before(self, *args, **options)
     time.sleep(60)
@@ -206,8 +207,8 @@ def test_a_call_that_an_error_of_our_own_refuses_is_not_left_open(
 def test_a_store_that_keeps_a_stopped_hook_keeps_it_for_a_moment_only() -> None:
     code = (
         "import sys, time; sys.path.append(sys.argv[1])\n"
-        "from loopguard_core import hook_signals\n"
-        "hook_signals.leave_within(0.1, 2); time.sleep(60)"
+        "from loopguard_core.hook import signals\n"
+        "signals.leave_within(0.1, 2); time.sleep(60)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, str(LAUNCHER.parents[1])]
     assert subprocess.run(argv, timeout=30, check=False).returncode == 2
@@ -221,7 +222,7 @@ def test_what_is_only_recorded_is_recorded_first(
     host = Agent(tmp_path)
     before = {n: signal.getsignal(n) for n in (*STOPS, signal.SIGALRM)}
     try:
-        hook_signals.watch(60)
+        signals.watch(60)
         reading, writing = os.pipe()
         os.write(writing, host.said(hook_event_name="UserPromptSubmit", prompt="go"))
         os.close(writing)

@@ -15,9 +15,9 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.importers.usage import money, tokens
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
-from loopguard_core.replay import Recording
+from loopguard_core.recording.judging import judge
+from loopguard_core.recording.replay import Recording
 from loopguard_core.spending import Spending
 from loopguard_core.store.door import open_store
 from shared import shared

@@ -12,16 +12,10 @@ from pathlib import Path
 import pytest
 
 from hooks import LAUNCHER, Host
-from loopguard_core import (
-    apart,
-    kept_patterns,
-    known_kinds,
-    known_names,
-    known_secrets,
-    patterns,
-    redact,
-)
-from loopguard_core.kept_patterns import KeptPatterns
+from loopguard_core import patterns
+from loopguard_core.hook import kept_patterns
+from loopguard_core.hook.kept_patterns import KeptPatterns
+from loopguard_core.redaction import apart, known_kinds, known_names, known_secrets, redact
 from processes import environment
 
 #: Modules that cost a hook more than they do for it.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import StoreError
 from loopguard_core.verdict import Tier
 from sessions import GRADED, approve_pending, call, loop, meanwhile, session, store_in

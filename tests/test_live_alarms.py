@@ -47,9 +47,7 @@ def check(guard: LoopGuard, place: str) -> None:
     store.close()
 
 
-@pytest.mark.parametrize(
-    ("within", "apart"), [("loopguard_core/live", 3), ("", 4), ("core/store/", 11)]
-)
+@pytest.mark.parametrize(("within", "apart"), [("session/live", 3), ("", 4), ("core/store/", 11)])
 def test_wherever_it_comes_it_reaches_the_agent_and_nothing_stays_half_done(
     within: str, apart: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

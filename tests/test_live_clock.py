@@ -12,7 +12,7 @@ from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
 from loopguard_core.policies.registry import names
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from sessions import call, loop, meanwhile, pending, session, store_in
 
 

@@ -13,7 +13,7 @@ import pytest
 from faulty import Faulty
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Ruling, Tier
 from sessions import call, loop, pending, session, store_in
@@ -22,8 +22,8 @@ from sessions import call, loop, pending, session, store_in
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed store is tried again at once."""
-    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
-    monkeypatch.setattr("loopguard_core.journal._LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.session.journal._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.session.journal._LONGEST_PAUSE", 0.0)
 
 
 def test_the_guard_goes_on_in_memory_and_says_so_once(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_a_store_that_is_deleted_while_a_call_runs_is_missed_by_its_end_or_the_n
 def test_a_wait_ends_when_the_store_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loopguard_core.waiting._BLIND", 0.1)
-    monkeypatch.setattr("loopguard_core.waiting._LOOK", 0.05)
+    monkeypatch.setattr("loopguard_core.session.waiting._BLIND", 0.1)
+    monkeypatch.setattr("loopguard_core.session.waiting._LOOK", 0.05)
     store = Faulty(store_in(tmp_path))
     live = session(store, unattended_wait_seconds=60)
     loop(live, 2)

@@ -9,7 +9,7 @@ import pytest
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.verdict import Tier
 from sessions import GRADED, session, store_in
 

@@ -9,7 +9,7 @@ import pytest
 
 from interrupting import Interrupt
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from sessions import loop, session, store_in
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from interrupting import Interrupt
-from loopguard_core import leaving
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
 from loopguard_core.policies.registry import create
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
+from loopguard_core.session import leaving
+from loopguard_core.session.live import LiveSession
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
@@ -122,7 +122,7 @@ def settled(store: Store) -> list[tuple[str, str]]:
     return [(call, ends[call]) for call in started]
 
 
-@pytest.mark.parametrize(("within", "apart"), [("core/shim.py", 1), ("core/live.py", 5)])
+@pytest.mark.parametrize(("within", "apart"), [("core/shim.py", 1), ("session/live.py", 5)])
 def test_wherever_it_comes_between_explicit_calls_the_end_of_the_session_settles_them(
     within: str, apart: int, tmp_path: Path
 ) -> None:

@@ -11,8 +11,8 @@ from faulty import Faulty
 from hooks import Host
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from sessions import GRADED, call, meanwhile, pending, session, store_in
@@ -140,7 +140,7 @@ def test_what_another_process_of_the_session_left_open_ends_with_it(tmp_path: Pa
 def test_a_call_whose_end_the_store_did_not_take_ends_with_the_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.session.journal._FIRST_PAUSE", 0.0)
     real = store_in(tmp_path)
     store = Faulty(real)
     live = session(store)

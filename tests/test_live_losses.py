@@ -18,9 +18,9 @@ from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
 from loopguard_core.policies.registry import create
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.sqlite import SqliteStore
 from sessions import GRADED, call
 
@@ -100,8 +100,8 @@ class Place:
 @settings(max_examples=25, deadline=None)
 def test_what_is_said_to_be_missing_is_what_is_missing(steps: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
-        patch.setattr("loopguard_core.journal._LONGEST_PAUSE", 0.0)
+        patch.setattr("loopguard_core.session.journal._FIRST_PAUSE", 0.0)
+        patch.setattr("loopguard_core.session.journal._LONGEST_PAUSE", 0.0)
         place = Place(Path(folder))
         for step in steps:
             getattr(place, step)()

@@ -13,7 +13,7 @@ import pytest
 from faulty import Faulty
 from loopguard_core import escape
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from sessions import call, loop, meanwhile, pending, session, store_in
 
@@ -21,10 +21,10 @@ from sessions import call, loop, meanwhile, pending, session, store_in
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed store is tried again at once, and not waited for."""
-    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.0)
-    monkeypatch.setattr("loopguard_core.journal._LONGEST_PAUSE", 0.0)
-    monkeypatch.setattr("loopguard_core.waiting._BLIND", 0.05)
-    monkeypatch.setattr("loopguard_core.waiting._LOOK", 0.02)
+    monkeypatch.setattr("loopguard_core.session.journal._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.session.journal._LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("loopguard_core.session.waiting._BLIND", 0.05)
+    monkeypatch.setattr("loopguard_core.session.waiting._LOOK", 0.02)
 
 
 def given_up(real: Store, said: list[str] | None = None) -> tuple[LiveSession, Faulty]:
@@ -153,8 +153,8 @@ def test_a_session_that_ends_says_what_it_owes(tmp_path: Path) -> None:
 def test_a_store_that_another_process_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loopguard_core.journal._FIRST_PAUSE", 0.5)
-    monkeypatch.setattr("loopguard_core.journal._LONGEST_PAUSE", 0.5)
+    monkeypatch.setattr("loopguard_core.session.journal._FIRST_PAUSE", 0.5)
+    monkeypatch.setattr("loopguard_core.session.journal._LONGEST_PAUSE", 0.5)
     store = store_in(tmp_path)
     live = session(store, unattended_wait_seconds=0.3)
     loop(live, 2)

@@ -17,7 +17,7 @@ from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.store.paths import machine_key
 from sessions import call, store_in

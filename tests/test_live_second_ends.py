@@ -9,8 +9,8 @@ import pytest
 
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
-from loopguard_core.rebuilding import rebuild
+from loopguard_core.session.live import LiveSession
+from loopguard_core.session.rebuilding import rebuild
 from loopguard_core.store.contract import Store
 from loopguard_core.store.sqlite import SqliteStore
 from play_scripts import state

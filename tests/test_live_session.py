@@ -8,9 +8,9 @@ from typing import Any
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
-from loopguard_core.live import LiveSession
 from loopguard_core.policies.registry import create
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
+from loopguard_core.session.live import LiveSession
 from loopguard_core.verdict import Tier
 from sessions import approve_pending, call, loop, meanwhile, pending, session, store_in
 

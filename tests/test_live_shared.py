@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from loopguard_core import escape, leaving
+from loopguard_core import escape
 from loopguard_core.inbox import runs, still_waiting
+from loopguard_core.session import leaving
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.door import open_store
 from processes import environment

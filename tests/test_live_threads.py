@@ -11,7 +11,7 @@ import pytest
 
 from loopguard_core import escape
 from loopguard_core.decision import Decision
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from sessions import loop, session, store_in
 

@@ -18,9 +18,9 @@ from loopguard_console import rules
 from loopguard_console.deciding import Decider
 from loopguard_console.rules import propose
 from loopguard_console.thresholds import rule_of, thresholds_for
-from loopguard_core import pinning, reloading
 from loopguard_core.escape import DecisionError
 from loopguard_core.events import Event
+from loopguard_core.session import pinning, reloading
 from loopguard_core.store.door import open_store
 
 STRICT = 'policy = "graded"\nmode = "enforce"\n'

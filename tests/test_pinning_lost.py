@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hooks import Host
-from loopguard_core import pinning, reloading
 from loopguard_core.escape import DecisionError
 from loopguard_core.events import Event
+from loopguard_core.session import pinning, reloading
 from loopguard_core.store.door import open_store
 
 STRICT = 'policy = "graded"\nmode = "enforce"\n'

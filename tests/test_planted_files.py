@@ -14,12 +14,12 @@ from hooks import Host
 from loopguard_console.remembered import Remembered
 from loopguard_core import checkpoint, files
 from loopguard_core.config import Config, ConfigError, load_config
-from loopguard_core.doors import Doors
 from loopguard_core.events import Event
 from loopguard_core.files import NotAFile
 from loopguard_core.importers import Unreadable, open_stream
 from loopguard_core.importers.beside import Families, subagent_files
 from loopguard_core.importers.tail import Tail
+from loopguard_core.session.doors import Doors
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import machine_key, spool_file
@@ -201,7 +201,7 @@ def test_a_note_that_a_server_is_away_is_read_only_from_a_file(
         raise StoreError("it is away")
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("loopguard_core.doors.open_store", away)
+    monkeypatch.setattr("loopguard_core.session.doors.open_store", away)
     elsewhere = plant(Path(spool_file(PLACE)).with_name("away"), kind)
     with pytest.raises(StoreError, match="it is away"):
         Doors(Config({"store": PLACE})).store()

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event, from_json
-from loopguard_core.judging import judge
 from loopguard_core.policies.base import Policy
 from loopguard_core.policies.registry import create, names
+from loopguard_core.recording.judging import judge
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "hermes": {"hard_stop_enabled": True, "exact_failure_block_after": 3},

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from loopguard_core.comparing import compare
 from loopguard_core.events import Event, expand, from_json
 from loopguard_core.guard import Guard
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create, names
+from loopguard_core.recording.comparing import compare
+from loopguard_core.recording.judging import judge
 from loopguard_core.verdict import Tier
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import from_json
-from loopguard_core.judging import judge
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.policies.registry import create, describe, names
+from loopguard_core.recording.judging import judge
 from loopguard_core.verdict import Tier
 
 

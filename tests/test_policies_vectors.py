@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import from_json
-from loopguard_core.judging import Row, judge
 from loopguard_core.policies.registry import create, names
+from loopguard_core.recording.judging import Row, judge
 from loopguard_core.verdict import Tier
 from shared import SHARED
 

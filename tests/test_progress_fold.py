@@ -12,8 +12,8 @@ from loopguard_core.events import Event, expand, from_json
 from loopguard_core.freezing import freeze, thaw
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
+from loopguard_core.recording.judging import judge
 from loopguard_core.traits import TraitTable
 
 TOOLS = ("read_file", "Bash", "web_search", "todo_write", "send_message", "job_status", "", "spin")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from loopguard_core.events import from_json
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
+from loopguard_core.recording.judging import judge
 
 TOOLS: dict[str, dict[str, Any]] = {
     "do_it": {},

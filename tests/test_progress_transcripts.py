@@ -9,8 +9,8 @@ import pytest
 
 from loopguard_core.events import Event
 from loopguard_core.importers.door import open_stream
-from loopguard_core.judging import judge
 from loopguard_core.policies.registry import create
+from loopguard_core.recording.judging import judge
 from shared import SHARED
 
 LOOPING = ("gen_", "otel_", "8c9343f8", "agent-", "EXPECTED", "README")

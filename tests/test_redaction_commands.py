@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from loopguard_core import known_commands
 from loopguard_core.events import dump
-from loopguard_core.known_secrets import TAKERS
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction import known_commands
+from loopguard_core.redaction.known_secrets import TAKERS
+from loopguard_core.redaction.redact import MARK, Redactor
 from redacted import is_hidden, is_untouched
 from shapes import forget_shapes
 

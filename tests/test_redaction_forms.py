@@ -8,7 +8,7 @@ import time
 import pytest
 
 from loopguard_core.events import dump
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction.redact import MARK, Redactor
 from redacted import is_hidden, is_untouched
 from shapes import forget_shapes
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from loopguard_core.events import dump
-from loopguard_core.redact import Redactor
+from loopguard_core.redaction.redact import Redactor
 
 _SOME = Random(7)
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from loopguard_core.events import dump
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction.redact import MARK, Redactor
 from shapes import forget_shapes
 
 _LETTERS = {

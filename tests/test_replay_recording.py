@@ -9,7 +9,7 @@ from loopguard_core.events import Event, expand
 from loopguard_core.guard import Guard
 from loopguard_core.identity import EXACT, ExactScheme
 from loopguard_core.policies.base import Call, Policy
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Count, Tier, Verdict
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopguard_core.redact import MARK, Redactor
+from loopguard_core.redaction.redact import MARK, Redactor
 from loopguard_core.restoring import Unknown, restore
 from loopguard_core.store.rows import to_json
 

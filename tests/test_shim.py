@@ -218,7 +218,7 @@ def test_an_agent_that_just_exits_ends_its_session(place: Path) -> None:
 IMPORTS = """
 import sys
 before = set(sys.modules)
-import loopguard_core, loopguard_core.shim, loopguard_core.hook, loopguard_core.policies.progress
+import loopguard_core, loopguard_core.shim, loopguard_core.hook.process, loopguard_core.policies.progress
 new = {n.partition(".")[0] for n in set(sys.modules) - before}
 strangers = sorted(n for n in new - sys.stdlib_module_names if n != "loopguard_core")
 slow = {"asyncio", "contextlib", "copy", "dataclasses", "inspect", "pathlib", "tomllib", "typing"}

@@ -17,7 +17,7 @@ pytest.importorskip("resource")
 # Opens what it may, less a few, before the session begins; lets go of it after eight calls.
 AGENT = """
 import asyncio, json, os, resource, sys
-from loopguard_core import journal
+from loopguard_core.session import journal
 from loopguard_core.shim import LoopGuard, TurnHalted
 
 left, awaits, settings = json.loads(sys.argv[1])

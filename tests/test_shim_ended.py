@@ -44,7 +44,7 @@ def test_an_interrupt_while_a_guard_begins_locks_nobody_out_while_its_traceback_
     assert nth > 20
 
 
-@pytest.mark.parametrize(("within", "apart"), [("", 5), ("core/leaving", 1), ("core/shim", 1)])
+@pytest.mark.parametrize(("within", "apart"), [("", 5), ("session/leaving", 1), ("core/shim", 1)])
 def test_an_end_that_is_interrupted_is_made_up_for_by_the_next(
     within: str, apart: int, tmp_path: Path
 ) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopguard_core.calls import Events, ListEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Payload
-from loopguard_core.snapshots import Snapshots
+from loopguard_core.recording.calls import Events, ListEvents
+from loopguard_core.recording.snapshots import Snapshots
 
 
 class Log(Events):

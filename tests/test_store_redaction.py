@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event, dump, encode
-from loopguard_core.redact import MARK, Redaction, Redactor
+from loopguard_core.redaction.redact import MARK, Redaction, Redactor
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file, machine_key

@@ -14,8 +14,8 @@ from commands import command
 from loopguard_console.liveness import liveness
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
 from loopguard_core.processes import started
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Session
 from loopguard_core.store.door import open_store
 from processes import environment
@@ -87,7 +87,7 @@ def test_a_killed_process_is_lost_and_a_long_call_of_a_living_one_is_not(tmp_pat
     program = f"""
 import time
 from loopguard_core.config import Config
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 live = LiveSession(Config({{"store": {str(place)!r}}}), "s", say=lambda line: None)
 live.before("sleep", {{}})
 print("ready", flush=True)

@@ -15,7 +15,7 @@ from commands import command
 from loopguard_core import urls
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, place_of

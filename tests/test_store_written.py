@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from loopguard_core.events import Event, Judged
 from loopguard_core.identity import Digester, Payload, canonical
-from loopguard_core.redact import Redactor
+from loopguard_core.redaction.redact import Redactor
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Taken
 from loopguard_core.store.sqlite import SqliteStore

@@ -16,7 +16,7 @@ import pytest
 from commands import command, until
 from loopguard_core.config import Config
 from loopguard_core.events import Event
-from loopguard_core.live import LiveSession
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.store.door import open_store
 from processes import CONSOLE, environment

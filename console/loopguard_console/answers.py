@@ -8,8 +8,8 @@ from textual.content import Content
 
 from loopguard_console.render import clock, safe
 from loopguard_console.view import View
-from loopguard_core.calls import Asked
 from loopguard_core.events import Event
+from loopguard_core.recording.calls import Asked
 
 #: How a request ended that nobody decided.
 UNANSWERED = {

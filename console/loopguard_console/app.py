@@ -47,7 +47,7 @@ from loopguard_console.typed import KeysInTurn, Typed
 from loopguard_console.view import View
 from loopguard_console.whatif import chosen
 from loopguard_core.events import Event
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Request, Store
 
 #: Seconds between two pictures of what arrives, and events read between two keys.

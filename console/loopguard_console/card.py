@@ -34,7 +34,7 @@ from loopguard_console.render import (
     span,
 )
 from loopguard_console.view import View
-from loopguard_core.calls import Row
+from loopguard_core.recording.calls import Row
 from loopguard_core.store.contract import Request, whose
 from loopguard_core.verdict import Tier, Verdict
 

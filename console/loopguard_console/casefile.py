@@ -20,7 +20,7 @@ from pathlib import Path
 
 from loopguard_core.config import load_config
 from loopguard_core.events import decode
-from loopguard_core.judging import judge
+from loopguard_core.recording.judging import judge
 from loopguard_core.verdict import Tier
 
 HERE = Path(__file__)

@@ -10,10 +10,10 @@ from rich.cells import cell_len
 from loopguard_console.guards import guard_of
 from loopguard_console.marks import gap_words
 from loopguard_console.render import clock, cut, in_lines, pad, preview, safe, span, tier_letter
-from loopguard_core.calls import Asked, Row, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
-from loopguard_core.replay import Recording
+from loopguard_core.recording.calls import Asked, Row, StoreEvents
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Store
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_console.render import counted, span
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.spending import Spent
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

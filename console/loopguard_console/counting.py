@@ -7,9 +7,9 @@ import difflib
 from loopguard_console.errors import Failure
 from loopguard_console.guards import guard_of
 from loopguard_console.render import counted, safe
-from loopguard_core.calls import stored_verdict
 from loopguard_core.events import Event
 from loopguard_core.folding import fold
+from loopguard_core.recording.calls import stored_verdict
 from loopguard_core.store.contract import Store
 
 #: events that are read at a time

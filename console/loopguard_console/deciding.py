@@ -11,10 +11,11 @@ from typing import Any
 from loopguard_console.keynames import USUAL
 from loopguard_console.render import already_so
 from loopguard_console.stores import settings_of
-from loopguard_core import escape, inbox, reloading
+from loopguard_core import escape, inbox
 from loopguard_core.agents.ability import limit_of
 from loopguard_core.config import Config, ConfigError
 from loopguard_core.escape import AlreadyDecided, Decided, DecisionError
+from loopguard_core.session import reloading
 from loopguard_core.store import search
 from loopguard_core.store.contract import Request, Store
 

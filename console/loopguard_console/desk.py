@@ -21,11 +21,11 @@ from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
 from loopguard_console.render import UNJUDGED, safe, session_title, tier_letter
 from loopguard_console.view import View
-from loopguard_core.calls import Events
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.policies.base import Policy
-from loopguard_core.replay import Recording
+from loopguard_core.recording.calls import Events
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Machine, Request, Session
 from loopguard_core.verdict import Tier
 

@@ -12,7 +12,7 @@ from loopguard_console.render import counted
 from loopguard_console.report import Incident, markdown, page
 from loopguard_core import files
 from loopguard_core.events import Event, encode
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Tier
 
 KINDS = ("html", "markdown", "jsonl", "test")

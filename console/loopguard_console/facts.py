@@ -11,8 +11,8 @@ from loopguard_console.grounds import grounds
 from loopguard_console.marks import reset_words
 from loopguard_console.render import clock, pretty, safe, signature_label, size, span
 from loopguard_console.view import View
-from loopguard_core.calls import Row
 from loopguard_core.events import Event
+from loopguard_core.recording.calls import Row
 from loopguard_core.verdict import Tier, Verdict
 
 #: Lines of one fact; what is longer ends with an ellipsis, and stands in full in the pager.

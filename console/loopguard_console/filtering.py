@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from loopguard_console.folding import MARK, Folding, Line
 from loopguard_console.hits import Hits
 from loopguard_core.events import Event
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 _TURNS = frozenset({"user_message", "turn_start"})
 

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left, bisect_right, insort
 
 from loopguard_console.query import Query
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 #: Calls from the end on within which one that still runs is waited for before its answer is final.
 LAG = 64

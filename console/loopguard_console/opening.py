@@ -25,11 +25,11 @@ from loopguard_console.sending import Sender
 from loopguard_console.stores import settings, wrong_settings
 from loopguard_console.terminal import keys_from_terminal, needs_terminal
 from loopguard_console.whatif import chosen
-from loopguard_core.calls import ListEvents, StoreEvents
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
 from loopguard_core.foreign import once
 from loopguard_core.inside import inside_agent
+from loopguard_core.recording.calls import ListEvents, StoreEvents
 from loopguard_core.store.contract import Request, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, folder_of

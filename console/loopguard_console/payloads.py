@@ -9,7 +9,7 @@ from textual.content import Content
 from loopguard_console.keynames import KeyNames
 from loopguard_console.render import collapse_frames, pretty, safe, size
 from loopguard_console.view import View
-from loopguard_core.calls import Row
+from loopguard_core.recording.calls import Row
 
 #: Characters of a payload that are laid out; the rest is for the pager.
 SHOWN = 4_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from loopguard_console.marks import mark_words
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 #: Calls before a note among which the one that it is about is looked for.
 _FAR = 500

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from loopguard_console.render import as_json
-from loopguard_core.calls import STATES
-from loopguard_core.replay import Recording
+from loopguard_core.recording.calls import STATES
+from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Tier
 
 _OPERATORS: dict[str, Callable[[int, int], bool]] = {

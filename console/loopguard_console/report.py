@@ -22,7 +22,7 @@ from loopguard_console.render import (
     tier_letter,
 )
 from loopguard_console.view import SHOWN_MARKS
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Tier, Verdict
 
 #: Characters of one payload, and calls, that a report shows.

@@ -6,8 +6,8 @@ import contextlib
 import threading
 
 from loopguard_console.stores import settings
-from loopguard_core.doors import Doors
-from loopguard_core.returning import drain_all
+from loopguard_core.session.doors import Doors
+from loopguard_core.session.returning import drain_all
 from loopguard_core.store.contract import StoreError
 
 #: seconds between looks

@@ -13,10 +13,10 @@ from loopguard_console.hits import Hits
 from loopguard_console.keynames import USUAL
 from loopguard_console.places import Bookmarks
 from loopguard_console.query import Query, QueryError
-from loopguard_core.calls import Asked
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
-from loopguard_core.replay import Recording
+from loopguard_core.recording.calls import Asked
+from loopguard_core.recording.replay import Recording
 
 #: Marks that get a line of their own; texts of the model would only break runs apart.
 SHOWN_MARKS = frozenset(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopguard_console.remembered import Remembered
-from loopguard_core.comparing import Comparison, compare
 from loopguard_core.events import Event, dump, load
-from loopguard_core.judging import judge
 from loopguard_core.policies import registry
 from loopguard_core.policies.base import Policy
 from loopguard_core.policies.options import PolicyError
+from loopguard_core.recording.comparing import Comparison, compare
+from loopguard_core.recording.judging import judge
 from loopguard_core.traits import TraitTable
 from loopguard_core.verdict import Tier
 

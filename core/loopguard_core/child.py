@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 
-from loopguard_core.live import to_stderr
+from loopguard_core.session.live import to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from loopguard_core.hashing import blake2b
 from loopguard_core.policies import registry
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.processes import here, home
-from loopguard_core.redact import Redaction
+from loopguard_core.redaction.redact import Redaction
 from loopguard_core.settings import ConfigError, Reader
 from loopguard_core.traits import Traits, TraitTable
 from loopguard_core.urls import tells_password

@@ -16,7 +16,7 @@ if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
 sys.path.append(__file__.rpartition("/")[0].rpartition("/")[0] or "/")
 
 try:
-    from loopguard_core.hook import main
+    from loopguard_core.hook.process import main
 
     main()
 except Exception as error:  # noqa: BLE001 - half of an installation raises anything

@@ -15,8 +15,8 @@ from loopguard_core.agents import mcp
 from loopguard_core.child import Child
 from loopguard_core.events import dump, load
 from loopguard_core.inside import ENVIRONMENT
-from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.pipes import LineReader, LineWriter
+from loopguard_core.session.live import LiveSession, to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-    from loopguard_core.kept_patterns import KeptPatterns
+    from loopguard_core.hook.kept_patterns import KeptPatterns
 
 __all__ = [
     "DOTALL",

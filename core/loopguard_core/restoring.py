@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from loopguard_core.events import dump, load
 from loopguard_core.patterns import compiled
-from loopguard_core.redact import MARK, Redaction, Redactor
+from loopguard_core.redaction.redact import MARK, Redaction, Redactor
 from loopguard_core.store.rows import to_json
 
 TYPE_CHECKING = False

@@ -21,7 +21,6 @@ from atexit import register, unregister
 from collections import deque
 from functools import wraps
 
-from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.config import Config, ConfigError, load_or_default
 from loopguard_core.decision import Decision, ended_by
 from loopguard_core.foreign import text_of, told, why
@@ -29,7 +28,8 @@ from loopguard_core.functions import Inputs, beneath, is_awaited, made_by, mark,
 from loopguard_core.halted import TurnHalted
 from loopguard_core.inside import ENVIRONMENT
 from loopguard_core.interrupts import pass_on
-from loopguard_core.live import LiveSession, to_stderr
+from loopguard_core.session import ahead  # noqa: F401 - later there may be no file descriptor left to load it
+from loopguard_core.session.live import LiveSession, to_stderr
 from loopguard_core.store.rows import narrow
 
 TYPE_CHECKING = False

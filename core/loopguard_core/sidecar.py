@@ -12,12 +12,12 @@ import os
 import signal
 
 from loopguard_core.config import ConfigError, load_or_default
-from loopguard_core.doors import Doors
 from loopguard_core.events import EventError, dump, from_json, load
 from loopguard_core.inside import ENVIRONMENT
-from loopguard_core.live import LiveSession, to_stderr
 from loopguard_core.pipes import LineReader, LineWriter
 from loopguard_core.serving import other_guard
+from loopguard_core.session.doors import Doors
+from loopguard_core.session.live import LiveSession, to_stderr
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ So that an instruction that would change nothing is not written. Every function 
 
 from __future__ import annotations
 
-from loopguard_core.calls import stored_verdict
+from loopguard_core.recording.calls import stored_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

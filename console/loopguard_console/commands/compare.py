@@ -13,12 +13,12 @@ from loopguard_console.parameters import POLICIES, format_option
 from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import cut_head
-from loopguard_core.comparing import Comparison
-from loopguard_core.comparing import compare as compared
 from loopguard_core.events import Event
 from loopguard_core.foreign import once
 from loopguard_core.importers import Stream
 from loopguard_core.policies import registry
+from loopguard_core.recording.comparing import Comparison
+from loopguard_core.recording.comparing import compare as compared
 from loopguard_core.verdict import Tier
 
 _NAME = 48

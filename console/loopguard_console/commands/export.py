@@ -17,7 +17,7 @@ from loopguard_console.progress import watched
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_console.targets import is_session, target_events
 from loopguard_core.events import encode
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.export import export_lines
 
 

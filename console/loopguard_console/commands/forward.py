@@ -21,7 +21,7 @@ from loopguard_console.stores import (
     refuse_password,
     settings,
 )
-from loopguard_core.returning import drain_all
+from loopguard_core.session.returning import drain_all
 from loopguard_core.store.contract import Absent, Session, Store, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.forwarding import Forwarded, Forwarder

@@ -11,8 +11,8 @@ from loopguard_console.policies import choose
 from loopguard_console.progress import watched
 from loopguard_console.render import counted, in_lines, preview, safe
 from loopguard_core.foreign import once
-from loopguard_core.judging import Row
-from loopguard_core.judging import judge as judged
+from loopguard_core.recording.judging import Row
+from loopguard_core.recording.judging import judge as judged
 from loopguard_core.verdict import Tier, Verdict
 
 STOPPED = 3

@@ -9,8 +9,8 @@ from loopguard_console.parameters import Amount
 from loopguard_console.stores import Options, place_of
 from loopguard_core.child import NotStarted
 from loopguard_core.config import load_or_default
-from loopguard_core.live import to_stderr
 from loopguard_core.mcp_proxy import IDLE, LIMIT, serve
+from loopguard_core.session.live import to_stderr
 
 
 @click.command(

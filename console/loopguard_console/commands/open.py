@@ -16,7 +16,7 @@ from loopguard_console.stores import Options, find_session, place_of, reading
 from loopguard_console.targets import is_session, target_events, unjudged
 from loopguard_core.events import Event
 from loopguard_core.foreign import once
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 
 
 @click.command(name="open")

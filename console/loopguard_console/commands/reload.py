@@ -7,9 +7,9 @@ import click
 from loopguard_console.errors import Failure, Refused
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.stores import Options, deciding, find_session
-from loopguard_core import reloading
 from loopguard_core.config import ConfigError
 from loopguard_core.escape import DecisionError
+from loopguard_core.session import reloading
 
 
 @click.command()

@@ -14,7 +14,7 @@ from loopguard_console.output import emit, json_option, room, say
 from loopguard_console.parameters import Whole
 from loopguard_console.render import counted
 from loopguard_console.stores import Options, find_session, reading
-from loopguard_core.replay import Recording
+from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Session, whose
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import gone, liveness
 from loopguard_console.render import counted, size
-from loopguard_core import files, reloading
+from loopguard_core import files
 from loopguard_core.inbox import abandoned, there
+from loopguard_core.session import reloading
 from loopguard_core.store import link
 from loopguard_core.store.connecting import is_foreign
 from loopguard_core.store.contract import Older, Session, Store, StoreError

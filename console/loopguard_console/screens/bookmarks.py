@@ -17,7 +17,7 @@ from loopguard_console.places import Place
 from loopguard_console.render import pad, safe, signature_label
 
 if TYPE_CHECKING:
-    from loopguard_core.replay import Recording
+    from loopguard_core.recording.replay import Recording
 
 
 class BookmarkList(ModalScreen[int | None]):

@@ -17,8 +17,8 @@ from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.rule import RuleScreen
 from loopguard_console.screens.whatif import Chosen, WhatIf
 from loopguard_console.whatif import parse
-from loopguard_core.labels import LABELS
 from loopguard_core.policies.options import PolicyError
+from loopguard_core.recording.labels import LABELS
 
 if TYPE_CHECKING:
     from loopguard_console.view import View

@@ -12,7 +12,7 @@ from loopguard_console.marks import OUTCOMES, mark_words
 from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
 from loopguard_console.view import View
 from loopguard_console.widgets.virtual import VirtualList
-from loopguard_core.calls import STATES, Row
+from loopguard_core.recording.calls import STATES, Row
 
 TIER_STYLES = ("p-allow", "p-warn", "p-block", "p-halt")
 PILLS = ("p-allow", "p-warnpill", "p-blockpill", "p-haltpill")

@@ -12,12 +12,12 @@ from contextvars import ContextVar
 from threading import Lock
 from uuid import uuid4
 
-from loopguard_core import ahead  # noqa: F401 - later there may be no file descriptor left to load it
 from loopguard_core.agents.host import settle
 from loopguard_core.config import load_or_default
 from loopguard_core.decision import ended_by
 from loopguard_core.halted import TurnHalted
-from loopguard_core.live import LiveSession, to_stderr
+from loopguard_core.session import ahead  # noqa: F401 - later there may be no file descriptor left to load it
+from loopguard_core.session.live import LiveSession, to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

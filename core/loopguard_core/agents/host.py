@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from loopguard_core.live import LiveSession
+    from loopguard_core.session.live import LiveSession
 
 # What happened, as the hook process acts on it.
 START = "start"  # the session starts, or goes on in a new process

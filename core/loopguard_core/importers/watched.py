@@ -8,12 +8,12 @@ ours has verdicts and people's words of its own: those are kept as they stand.
 
 from __future__ import annotations
 
-from loopguard_core.calls import stored_verdict
 from loopguard_core.events import compared
 from loopguard_core.folding import fold
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Payload
 from loopguard_core.importers.base import TRANSCRIPT
+from loopguard_core.recording.calls import stored_verdict
 from loopguard_core.store.contract import Stale, Taken
 from loopguard_core.store.forwarding import name_in
 

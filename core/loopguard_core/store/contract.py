@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from loopguard_core.events import Event
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
 
 #: A console is attached while its last beat is not older than this.
 ATTACHED_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from loopguard_core.redact import Redaction, Redactor
+from loopguard_core.redaction.redact import Redaction, Redactor
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.paths import (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Judged
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
 
 #: Fields that may be long; they stand apart, so that a fold never reads them.
 HEAVY = ("args", "result", "text")

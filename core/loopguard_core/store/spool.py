@@ -14,7 +14,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 
 from loopguard_core import files
 from loopguard_core.events import Event
-from loopguard_core.redact import Redaction, Redactor
+from loopguard_core.redaction.redact import Redaction, Redactor
 from loopguard_core.store import rows, schema
 from loopguard_core.store.contract import WORDS, Stale, StoreError, Taken
 from loopguard_core.store.paths import machine_key, make_directory, spool_file

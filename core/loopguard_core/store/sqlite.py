@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
     from loopguard_core.store.tails import Own
     from loopguard_core.store.wake import Wake
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
     from loopguard_core.store.postgres.bulk import Packed
     from loopguard_core.store.postgres.wake import Wake
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from loopguard_core.events import dump, load
 from loopguard_core.identity import Digester
-from loopguard_core.known_names import BEARER, NAMES, named, stands_alone, values
-from loopguard_core.known_secrets import Shape, all_from, each, tokens
 from loopguard_core.patterns import compiled, escape
 from loopguard_core.plain_json import writer
+from loopguard_core.redaction.known_names import BEARER, NAMES, named, stands_alone, values
+from loopguard_core.redaction.known_secrets import Shape, all_from, each, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from loopguard_core.known_secrets import Span
+    from loopguard_core.redaction.known_secrets import Span
 
 MARK = "[redacted:"
 #: characters of a marker
@@ -92,7 +92,7 @@ class Redactor:
     def marker(self, secret: str) -> str:
         """What stands for *secret*: equal for equal secrets."""
         if secret not in self._known:
-            from loopguard_core.apart import is_unmistakable  # few texts have a secret
+            from loopguard_core.redaction.apart import is_unmistakable  # few texts have a secret
 
             if is_unmistakable(secret):
                 self._known = (*self._known[1 - _REMEMBERED :], secret)
@@ -147,7 +147,11 @@ class Redactor:
         return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
     def _replace(self, text: str, spans: list[Span]) -> str:
-        from loopguard_core.apart import again, is_unmistakable, told  # few processes meet a secret
+        from loopguard_core.redaction.apart import (  # few processes meet a secret
+            again,
+            is_unmistakable,
+            told,
+        )
 
         if self._told:
             spans += told(text, self._told, self._digester)

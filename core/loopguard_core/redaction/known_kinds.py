@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loopguard_core.known_commands import piped, stored
 from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
+from loopguard_core.redaction.known_commands import piped, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ def _databricks(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
 
 
 def _codes(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    from loopguard_core.known_codes import codes  # few texts have a name of one
+    from loopguard_core.redaction.known_codes import codes  # few texts have a name of one
 
     return codes(text, names)
 
 
 def _words(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
-    from loopguard_core.known_codes import phrases
+    from loopguard_core.redaction.known_codes import phrases
 
     return phrases(text, names)
 

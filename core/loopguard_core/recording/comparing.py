@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loopguard_core.judging import judge
-from loopguard_core.labels import Labelled, labels_of
+from loopguard_core.recording.judging import judge
+from loopguard_core.recording.labels import Labelled, labels_of
 from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.events import Event
     from loopguard_core.identity import Digester
-    from loopguard_core.judging import Row
     from loopguard_core.policies.base import Policy
+    from loopguard_core.recording.judging import Row
     from loopguard_core.traits import TraitTable
 
 

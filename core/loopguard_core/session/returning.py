@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from loopguard_core.away import Away
-    from loopguard_core.doors import Doors
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.away import Away
+    from loopguard_core.session.doors import Doors
+    from loopguard_core.session.journal import Journal
     from loopguard_core.store.contract import Store
     from loopguard_core.store.spool import Spool
 

@@ -11,10 +11,10 @@ import time
 from loopguard_core import refusal
 from loopguard_core.foreign import told
 from loopguard_core.interrupts import is_the_agents, pass_on
-from loopguard_core.owing import owe, owes
+from loopguard_core.session.owing import owe, owes
+from loopguard_core.session.waiting import Answer, Ticket, Waiting
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.paths import ENVIRONMENT, default_store
-from loopguard_core.waiting import Answer, Ticket, Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loopguard_core.decision import Decision
     from loopguard_core.events import Event
     from loopguard_core.identity import Digester
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.journal import Journal
     from loopguard_core.verdict import Ruling
 
 #: what the model gets where nothing better can be said

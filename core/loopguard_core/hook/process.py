@@ -15,20 +15,22 @@ import os
 import sys
 import time
 
-from loopguard_core import files, hook_signals, patterns, pinning
+from loopguard_core import files, patterns
 from loopguard_core.agents import host
 from loopguard_core.config import MISSING, REMEMBERED, ConfigError, denies, state_folder
-from loopguard_core.doors import Doors
 from loopguard_core.events import dump
 from loopguard_core.foreign import told
-from loopguard_core.hook_input import HookInput
-from loopguard_core.hook_options import HelpAsked, UsageError, adapter, parse, seconds
-from loopguard_core.hook_signals import CutShort
-from loopguard_core.kept_patterns import KeptPatterns
-from loopguard_core.live import LiveSession, to_stderr
+from loopguard_core.hook import signals
+from loopguard_core.hook.input import HookInput
+from loopguard_core.hook.kept_patterns import KeptPatterns
+from loopguard_core.hook.options import HelpAsked, UsageError, adapter, parse, seconds
+from loopguard_core.hook.signals import CutShort
 from loopguard_core.processes import alive, ancestors, caller
 from loopguard_core.refusal import WAITS, plain
 from loopguard_core.serving import HOOKS, other_guard
+from loopguard_core.session import pinning
+from loopguard_core.session.doors import Doors
+from loopguard_core.session.live import LiveSession, to_stderr
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.agents.host import Adapter, Heard
-    from loopguard_core.pinning import Pin
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
+    from loopguard_core.session.pinning import Pin
     from loopguard_core.store.contract import Store
 
 
@@ -122,7 +124,7 @@ class Hook:
         live, heard = self.live, self.heard
         if not self.unsettled or live is None or heard is None:
             return
-        if hook_signals.leave_within(self.margin / 4, code):
+        if signals.leave_within(self.margin / 4, code):
             try:
                 live.cancel(heard.call, heard.tool, heard.args)
             except Exception as error:  # noqa: BLE001 - the agent has its answer
@@ -139,7 +141,7 @@ class Hook:
         if heard.kind == host.NOTHING:
             return
         if heard.kind != host.BEFORE:  # nobody is asked, so it is only written down
-            hook_signals.finish()
+            signals.finish()
         fresh = heard.kind == host.START and not _inside(self.environ)
         try:
             pin, known = self._settings(heard, fresh)
@@ -248,12 +250,12 @@ class Hook:
     ) -> dict[str, Any] | None:
         """Judge, with what earlier hooks of the session met of secrets; the next one knows what this one meets."""
         if os.path.isdir(os.path.join(state_folder(self.environ), REMEMBERED)):
-            from loopguard_core import remembering  # most sessions meet none
+            from loopguard_core.hook import remembering  # most sessions meet none
 
             remembering.recall(heard.session, self.environ, redactor)
         answer = self._judge(heard, live)
         if redactor.met():
-            from loopguard_core import remembering
+            from loopguard_core.hook import remembering
 
             if heard.kind == host.END:
                 remembering.drop(heard.session, self.environ)
@@ -264,13 +266,13 @@ class Hook:
     def _count(self, heard: Heard, why: str) -> None:
         """An event that the log does not get is counted for the next hook that can write to it."""
         if heard.session and heard.kind in (host.BEFORE, host.AFTER, host.TURN):
-            from loopguard_core import missing  # only where something failed
+            from loopguard_core.hook import missing  # only where something failed
 
             missing.count(heard.session, why, self.environ)
 
     def _own_up(self, heard: Heard, live: LiveSession) -> None:
         """Say in the log what earlier hooks of the session could not write."""
-        from loopguard_core import missing
+        from loopguard_core.hook import missing
 
         events, why = missing.claim(heard.session, self.environ)
         if events:
@@ -438,7 +440,7 @@ def main(argv: list[str] | None = None) -> None:
         options = parse(sys.argv[1:] if argv is None else argv)
         hook = Hook(adapter(options["--agent"]), options, os.environ, HookInput(0))
     except HelpAsked:
-        from loopguard_core.hook_help import tell  # an agent never asks
+        from loopguard_core.hook.help import tell  # an agent never asks
 
         sys.exit(tell())
     except UsageError as error:
@@ -446,9 +448,9 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(1)
     patterns.keeper = KeptPatterns(os.environ)
     try:
-        hook_signals.watch(hook.limit - hook.margin / 2)
+        signals.watch(hook.limit - hook.margin / 2)
         answer = hook.run()
-        hook_signals.answered()
+        signals.answered()
     except CutShort as short:
         answer = hook.cut(short)
     code = 0 if answer is None or _told(answer) else _unheard(hook)
@@ -478,7 +480,3 @@ def _unheard(hook: Hook) -> int:
         f"{hook.stopping.removeprefix('[loopguard] ')} (The answer cannot be written to stdout.)"
     )
     return 2
-
-
-if __name__ == "__main__":
-    main()

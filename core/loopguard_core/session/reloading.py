@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from loopguard_core import pinning
 from loopguard_core.config import ConfigError, find, load_config
 from loopguard_core.escape import DecisionError
 from loopguard_core.inbox import write
+from loopguard_core.session import pinning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from loopguard_core.pinning import Pin
+    from loopguard_core.session.pinning import Pin
     from loopguard_core.store.contract import Store
 
 

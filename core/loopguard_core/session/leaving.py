@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from loopguard_core.foreign import told
 from loopguard_core.interrupts import pass_on
-from loopguard_core.rebuilding import asked_about, left_open
 from loopguard_core.serving import HOOKS, LEFT, PROCESS, living
+from loopguard_core.session.rebuilding import asked_about, left_open
 from loopguard_core.store.contract import Stale, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from loopguard_core.journal import Journal
-    from loopguard_core.stopping import Stops
+    from loopguard_core.session.journal import Journal
+    from loopguard_core.session.stopping import Stops
     from loopguard_core.store.contract import Store
 
 #: times that others may write while the session ends

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loopguard_core.redact import Redactor
+    from loopguard_core.redaction.redact import Redactor
 
 #: Bytes of a file of them, at most.
 _LONGEST = 4_000

@@ -15,9 +15,9 @@ from functools import partial
 from loopguard_core.foreign import text_of
 from loopguard_core.inbox import abandoned
 from loopguard_core.interrupts import pass_on
-from loopguard_core.owing import owe
 from loopguard_core.processes import started, user
 from loopguard_core.refusal import plain
+from loopguard_core.session.owing import owe
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Tier
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.config import Config
     from loopguard_core.events import Event
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.journal import Journal
     from loopguard_core.store.contract import Request, Store
     from loopguard_core.verdict import Ruling
 

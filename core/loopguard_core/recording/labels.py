@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.judging import Row
+    from loopguard_core.recording.judging import Row
 
 STUCK, FINE, UNSURE = "stuck", "was fine", "not sure"
 #: What a person may say of a call. Only the first two are counted.

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import time
 
-from loopguard_core.away import Away, BeingSent, send
 from loopguard_core.events import Event, Judged
 from loopguard_core.foreign import told
-from loopguard_core.rebuilding import rebuild, stands
+from loopguard_core.session.away import Away, BeingSent, send
+from loopguard_core.session.rebuilding import rebuild, stands
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.checkpoint import Checkpoint
-    from loopguard_core.doors import Doors
     from loopguard_core.guard import Guard
-    from loopguard_core.holding import Holding
-    from loopguard_core.losses import Losses
+    from loopguard_core.session.doors import Doors
+    from loopguard_core.session.holding import Holding
+    from loopguard_core.session.losses import Losses
     from loopguard_core.store.contract import Session, Store
     from loopguard_core.store.spool import Spool
     from loopguard_core.verdict import Ruling, Verdict
@@ -226,7 +226,7 @@ class Journal:
     def _held(self, event: Event, ruling: Ruling) -> Ruling:
         """Say on the event which breakpoint it meets."""
         if self._holding is None:
-            from loopguard_core.holding import Holding  # few sessions have breakpoints
+            from loopguard_core.session.holding import Holding  # few sessions have breakpoints
 
             self._holding = Holding(self.say)
         event.data.pop("breakpoint", None)
@@ -365,7 +365,7 @@ class Journal:
 
     def _begin_anew(self, store: Store, error: Replaced, writing: Event | None = None) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
-        from loopguard_core.losses import Losses, heard  # hardly ever
+        from loopguard_core.session.losses import Losses, heard  # hardly ever
 
         self.say(str(error))
         self.owed.clear()
@@ -420,7 +420,7 @@ class Journal:
             self._begun = True
         if self._check_replaced(store) or not self.dropped:
             return
-        from loopguard_core.owing import settle  # hardly ever
+        from loopguard_core.session.owing import settle  # hardly ever
 
         try:
             gap = settle(self, store)

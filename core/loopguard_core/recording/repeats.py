@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from loopguard_core.calls import STATES
+from loopguard_core.recording.calls import STATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
-    from loopguard_core.calls import Mark
     from loopguard_core.guard import Guard
+    from loopguard_core.recording.calls import Mark
 
 
 class Repeats:

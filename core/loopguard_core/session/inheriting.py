@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.journal import Journal
     from loopguard_core.store.contract import Store
 
 

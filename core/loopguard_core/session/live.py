@@ -15,15 +15,15 @@ from loopguard_core import refusal
 from loopguard_core.checkpoint import Checkpoint
 from loopguard_core.config import state_folder
 from loopguard_core.decision import ALLOWED, CallNames, Decision
-from loopguard_core.doors import Doors
 from loopguard_core.events import OUTCOMES, Judged
 from loopguard_core.foreign import fields_of, is_a_time, listening, once, text_of, told
 from loopguard_core.guard import Guard
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.interrupts import is_the_agents, pass_on
-from loopguard_core.journal import Journal
-from loopguard_core.opening import key_for, opening, to_stderr
 from loopguard_core.serving import BESIDE, joins
+from loopguard_core.session.doors import Doors
+from loopguard_core.session.journal import Journal
+from loopguard_core.session.opening import key_for, opening, to_stderr
 from loopguard_core.store.contract import Taken
 
 TYPE_CHECKING = False
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.config import Config
-    from loopguard_core.returning import Traveller
-    from loopguard_core.stopping import Stops
+    from loopguard_core.session.returning import Traveller
+    from loopguard_core.session.stopping import Stops
+    from loopguard_core.session.waiting import Ticket
     from loopguard_core.store.contract import Store
-    from loopguard_core.waiting import Ticket
 
 __all__ = ["LiveSession", "to_stderr"]
 
@@ -100,7 +100,9 @@ class LiveSession:
         self._journal = Journal(session, store, fresh, say, doors)
         self._traveller: Traveller | None = None
         if doors is not None and doors.remote and not attach:  # a hook is too short-lived
-            from loopguard_core.returning import Traveller  # a store in a file does not go away
+            from loopguard_core.session.returning import (
+                Traveller,  # a store in a file does not go away
+            )
 
             self._traveller = Traveller(self._journal, self._lock, doors)
             self._journal.gone = self._traveller.wait
@@ -121,7 +123,7 @@ class LiveSession:
     def _stopped(self) -> Stops:
         """What is done with a call that may not run: no process that stops none needs its code."""
         if self._stops is None:
-            from loopguard_core.stopping import Stops
+            from loopguard_core.session.stopping import Stops
 
             self._stops = Stops(self._journal, self._lock, self.config, self._digester, self._key)
         return self._stops
@@ -140,7 +142,7 @@ class LiveSession:
                 return
         journal.begin(resumed or bool(why) or known is not None, why, shared=attach)
         if parent and known is None:
-            from loopguard_core.inheriting import inherit  # few sessions have a parent
+            from loopguard_core.session.inheriting import inherit  # few sessions have a parent
 
             inherit(journal, parent)
 
@@ -219,7 +221,7 @@ class LiveSession:
             if is_the_agents(error):
                 self._interrupted(call, tool, args, message)
                 raise
-            from loopguard_core.failing import unruled  # hardly ever
+            from loopguard_core.session.failing import unruled  # hardly ever
 
             asked = tool, args, call, message, agent, annotations, wait_limit
             return unruled(self, self._stops, error, asked)
@@ -255,7 +257,7 @@ class LiveSession:
             if is_the_agents(error):
                 self._interrupted(call, tool, args, message)
                 raise
-            from loopguard_core.failing import unruled  # hardly ever
+            from loopguard_core.session.failing import unruled  # hardly ever
 
             asked = tool, args, call, message, agent, annotations, wait_limit
             return unruled(self, self._stops, error, asked)
@@ -273,7 +275,7 @@ class LiveSession:
             if not call:
                 call = self.guard.open_call(tool, payload.digest)
             elif not self.guard.is_open(call, tool, payload.digest):  # an id that was used again
-                from loopguard_core.again import name_of
+                from loopguard_core.session.again import name_of
 
                 call = name_of(self.guard, call, tool, payload.digest) or call
             ids = self.guard.reading.request(tool, payload, annotations)
@@ -345,7 +347,7 @@ class LiveSession:
                 if self.undone(error):
                     self.after(decision, result, outcome, duration, foreign)
                 raise
-            from loopguard_core.failing import unrecorded  # hardly ever
+            from loopguard_core.session.failing import unrecorded  # hardly ever
 
             return unrecorded(self, error, (decision, result, outcome, duration, foreign))
 
@@ -357,7 +359,7 @@ class LiveSession:
             if self._ended:
                 return
             self._journal.insist()
-            from loopguard_core.leaving import leave  # once a session
+            from loopguard_core.session.leaving import leave  # once a session
 
             try:
                 leave(self._journal, self._stopped, reason, beside=beside)
@@ -417,7 +419,7 @@ class LiveSession:
             try:
                 ruling = journal.start(start)
             except Taken as taken:
-                from loopguard_core.again import rule_again  # few calls come again
+                from loopguard_core.session.again import rule_again  # few calls come again
 
                 ruling = rule_again(journal, start, taken.seq, message, self.began)
                 call = start.text("call")
@@ -429,7 +431,7 @@ class LiveSession:
             self.undone(error)  # before another thread judges by what is half done
             if is_the_agents(error) or isinstance(error, RecursionError):
                 raise
-            from loopguard_core.failing import decide  # hardly ever
+            from loopguard_core.session.failing import decide  # hardly ever
 
             return decide(
                 self.missed, journal, self._stopped(), start, payload, decision, error
@@ -465,7 +467,7 @@ class LiveSession:
 
     def cancel(self, call: str, tool: str, args: object, message: str = "") -> None:
         """*call* does not run after all: a process that serves one call was kept from judging it."""
-        from loopguard_core.again import name_of  # few calls are interrupted
+        from loopguard_core.session.again import name_of  # few calls are interrupted
 
         with self._lock:
             if self._journal.undo():

@@ -14,7 +14,7 @@ from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.journal import Journal
     from loopguard_core.store.contract import Store
 
 

@@ -5,8 +5,8 @@ Loaded when that first happens in a process.
 
 from __future__ import annotations
 
-from loopguard_core.calls import stored_verdict
 from loopguard_core.identity import EXACT, Payload
+from loopguard_core.recording.calls import stored_verdict
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.verdict import Ruling, Tier
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event, Judged
     from loopguard_core.guard import Guard
     from loopguard_core.identity import Digester
-    from loopguard_core.journal import Journal
+    from loopguard_core.session.journal import Journal
     from loopguard_core.store.contract import Store
 
 _PAGE = 200

@@ -122,7 +122,7 @@ _DASH = rf"""(?x)-(?:
     |(?<=--)(?:user|auth|body|value|cert|(?:src-|dest-)?creds|oauth2-bearer)){_WORD})"""
 
 #: What knows the commands; a process that lives for one call loads it only where a text has a piece of one's name.
-_KNOWN = "loopguard_core.known_commands"
+_KNOWN = "loopguard_core.redaction.known_commands"
 TAKERS = tuple(
     "sql login curl http mongo redis zip keygen ssl secret sudo mariadb ldap smb snmp xh wget nuget sqsh bcp ipmi mosquitto rar 7z"
     " valkey keydb rpcclient wmic winexe hurl aria2c ffuf siege couchbase elastic lftp ab twine poetry cqlsh cypher winrm nxc netexec"
@@ -257,7 +257,11 @@ def tokens(text: str) -> tuple[list[Span], list[re.Match[str]]]:
 
 def _of_command(text: str, match: re.Match[str], kind: str) -> list[Span]:
     """The secret that a flag gives, where its command takes one with it."""
-    from loopguard_core.known_commands import flagged, is_of_command, piped  # few texts have a flag
+    from loopguard_core.redaction.known_commands import (  # few texts have a flag
+        flagged,
+        is_of_command,
+        piped,
+    )
 
     if kind == "sudo":
         return piped(text, match.start())

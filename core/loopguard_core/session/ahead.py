@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import re
 
-from loopguard_core import (
+from loopguard_core import restoring
+from loopguard_core.policies import progress
+from loopguard_core.redaction import apart, known_codes, known_commands, known_kinds, prose
+from loopguard_core.session import (
     again,
-    apart,
     failing,
     holding,
     inheriting,
-    known_codes,
-    known_commands,
-    known_kinds,
     leaving,
     losses,
     owing,
-    prose,
-    restoring,
     returning,
     stopping,
 )
-from loopguard_core.policies import progress
 from loopguard_core.store import failures, queueing, spool, tails, wake
 
 __all__ = ["again", "apart", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tails", "wake"]  # fmt: skip

@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from loopguard_core.calls import Events
     from loopguard_core.events import Event
     from loopguard_core.guard import Guard
+    from loopguard_core.recording.calls import Events
 
 #: Guards kept over the whole log, and events between two of them at first; it doubles when they are too many.
 KEPT = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from loopguard_core.hook_options import AGENTS
+from loopguard_core.hook.options import AGENTS
 
 _TEXT = """\
 Usage: loopguard-hook --agent NAME [--limit SECONDS] [--event NAME] [--store FILE|URL] < EVENT

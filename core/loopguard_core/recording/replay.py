@@ -11,7 +11,11 @@ from __future__ import annotations
 from array import array
 from collections import Counter, deque
 
-from loopguard_core.calls import (
+from loopguard_core.columns import Rising, Times
+from loopguard_core.events import GOES_ON, TYPES, Event, expand
+from loopguard_core.folding import ODD, fold
+from loopguard_core.identity import EXACT, Payload
+from loopguard_core.recording.calls import (
     STATES,
     Asked,
     Events,
@@ -20,12 +24,8 @@ from loopguard_core.calls import (
     Row,
     stored_verdict,
 )
-from loopguard_core.columns import Rising, Times
-from loopguard_core.events import GOES_ON, TYPES, Event, expand
-from loopguard_core.folding import ODD, fold
-from loopguard_core.identity import EXACT, Payload
-from loopguard_core.repeats import Repeats
-from loopguard_core.snapshots import Snapshots
+from loopguard_core.recording.repeats import Repeats
+from loopguard_core.recording.snapshots import Snapshots
 from loopguard_core.spending import Spending
 from loopguard_core.verdict import Tier, Verdict
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from loopguard_core.events import Judged
-    from loopguard_core.journal import Journal
-    from loopguard_core.live import LiveSession
-    from loopguard_core.stopping import Stops
+    from loopguard_core.session.journal import Journal
+    from loopguard_core.session.live import LiveSession
+    from loopguard_core.session.stopping import Stops
 
     R = TypeVar("R")
 

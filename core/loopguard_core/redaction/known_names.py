@@ -7,15 +7,15 @@ JSON), YAML, XML, code, a query, a shell.
 
 from __future__ import annotations
 
-from loopguard_core.known_secrets import Shape, all_from, each
 from loopguard_core.patterns import MIXED, QUOTE, TEXT, compiled
+from loopguard_core.redaction.known_secrets import Shape, all_from, each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator
 
-    from loopguard_core.known_secrets import Span
+    from loopguard_core.redaction.known_secrets import Span
 
 __all__ = ["BEARER", "NAMES", "named", "stands_alone", "values"]
 
@@ -142,7 +142,7 @@ def named(text: str, low: str, names: Iterable[tuple[str, Shape]]) -> list[Span]
 def _of_kind(kind: str) -> Callable[[str, list[re.Match[str]]], Iterator[Span]]:
     if kind in _KINDS:
         return _KINDS[kind]
-    from loopguard_core.known_kinds import KINDS  # few texts have one
+    from loopguard_core.redaction.known_kinds import KINDS  # few texts have one
 
     return KINDS[kind]
 
@@ -238,7 +238,7 @@ def _elsewhere(text: str, name: re.Match[str]) -> Span | None:
     if name.group() == "wd" and (span := _piped(text, name.start())) is not None:
         return span
     if text.startswith((" ", "\\t", "("), name.end()):
-        from loopguard_core.prose import said  # few texts go on like that
+        from loopguard_core.redaction.prose import said  # few texts go on like that
 
         return said(text, name.start(), name.end())
     return None
@@ -258,7 +258,7 @@ def _given(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _piped(text: str, at: int) -> Span | None:
-    from loopguard_core.known_commands import piped  # few texts give a command its input
+    from loopguard_core.redaction.known_commands import piped  # few texts give a command its input
 
     return next(iter(piped(text, at)), None)
 
@@ -267,7 +267,7 @@ def _apart(text: str, name: re.Match[str], header: bool = False) -> Span | None:
     near = text[name.end() : name.end() + 100]
     if not ('"' in near or ">" in near or "value" in near or ")." in near or near[:1] == "("):
         return None
-    from loopguard_core.apart import value  # few texts name what they do not give
+    from loopguard_core.redaction.apart import value  # few texts name what they do not give
 
     return value(text, name.start(), name.end(), header)
 

@@ -1,0 +1,1 @@
+"""The door for a command-line agent: one process for each of its calls."""

@@ -1,0 +1,1 @@
+"""The read model: a session's log, stepped through and judged again."""

@@ -1,0 +1,1 @@
+"""A session as the agent's process lives it: judge, append, wait."""
