@@ -9,11 +9,11 @@ from pathlib import Path
 
 from console_scale import SESSION, write_store
 
-from loopguard_console.filtering import Filtered
 from loopguard_console.guards import guard_of
-from loopguard_console.hits import Hits
-from loopguard_console.query import Query
 from loopguard_console.screens.searching import PIECE
+from loopguard_console.viewing.filtering import Filtered
+from loopguard_console.viewing.hits import Hits
+from loopguard_console.viewing.query import Query
 from loopguard_core.recording.calls import StoreEvents
 from loopguard_core.recording.replay import Recording
 from loopguard_core.store.door import open_store

@@ -18,12 +18,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from film import Frame, film, plain
 from textual.pilot import Pilot
 
-from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
+from loopguard_console.keys import arming
 from loopguard_console.opening import replay_app
 from loopguard_core.events import Event, decode
 from loopguard_core.recording.calls import ListEvents

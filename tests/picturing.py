@@ -22,7 +22,7 @@ sized = pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 @pytest.fixture(autouse=True)
 def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request on a picture counts as seen: whether a moment has passed must not show."""
-    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", -600.0)
+    monkeypatch.setattr("loopguard_console.keys.arming.ON_SCREEN", -600.0)
 
 
 def after(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:

@@ -10,9 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 import console_scene
-from loopguard_console.actions import ACTIONS, Action, actions_of, key_table
 from loopguard_console.app import ConsoleApp
-from loopguard_console.bindings import bindings
+from loopguard_console.keys.actions import ACTIONS, Action, actions_of, key_table
+from loopguard_console.keys.bindings import bindings
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
@@ -42,7 +42,7 @@ def test_bindings_carry_the_tables_ids_so_that_keys_can_be_remapped() -> None:
 
 def test_the_manual_has_the_table_of_keys() -> None:
     manual = Path(__file__).parents[1] / "docs" / "console.md"
-    assert key_table() in manual.read_text("utf-8"), "run: python -m loopguard_console.actions"
+    assert key_table() in manual.read_text("utf-8"), "run: python -m loopguard_console.keys.actions"
 
 
 def test_help_and_palette_name_every_action_of_the_place() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from console_scene import Log
-from loopguard_console.card import card
 from loopguard_console.chains import call_json, chain_lines
 from loopguard_console.guards import guard_of
-from loopguard_console.marks import mark_words
-from loopguard_console.view import View
+from loopguard_console.inspector.card import card
+from loopguard_console.inspector.marks import mark_words
+from loopguard_console.viewing.view import View
 from loopguard_core.recording.replay import Recording
 from loopguard_core.store.contract import Request
 

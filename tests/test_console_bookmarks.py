@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 import console_scene
 from driving import cursor, drive, recording
 from loopguard_console.app import ConsoleApp
-from loopguard_console.places import Bookmarks, places
 from loopguard_console.remembered import BOOKMARKED, Remembered
 from loopguard_console.screens.bookmarks import BookmarkList
+from loopguard_console.viewing.places import Bookmarks, places
 from loopguard_console.widgets.chain import Chain
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from console_scene import Log, batch, empty_desk
-from loopguard_console.card import Asking, card
 from loopguard_console.guards import guard_of
-from loopguard_console.view import View
+from loopguard_console.inspector.card import Asking, card
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_core.recording.replay import Recording
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from commands import command
-from loopguard_console.card import card
-from loopguard_console.costs import dollars, last_of_streak, many, since_first
 from loopguard_console.guards import guard_of
+from loopguard_console.inspector.card import card
+from loopguard_console.inspector.costs import dollars, last_of_streak, many, since_first
 from loopguard_console.report import markdown, page
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.config import Config
 from loopguard_core.importers import open_recordings
 from loopguard_core.recording.replay import Recording

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from loopguard_console.card import card
 from loopguard_console.chains import recordings_of
-from loopguard_console.gauges import counter_lines, counter_of_call
 from loopguard_console.inputs import open_input, read_events
-from loopguard_console.view import View
+from loopguard_console.inspector.card import card
+from loopguard_console.inspector.gauges import counter_lines, counter_of_call
+from loopguard_console.viewing.view import View
 
 SAMPLES = Path(__file__).parents[1] / "sample_sessions"
 

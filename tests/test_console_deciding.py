@@ -12,9 +12,9 @@ import console_scene
 import driving
 from console_scene import Nobody
 from driving import carried
-from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
-from loopguard_console.arming import Arming
+from loopguard_console.keys import arming
+from loopguard_console.keys.arming import Arming
 from loopguard_console.screens.modify import Modify
 from loopguard_console.widgets.pane import Pane
 from loopguard_core.escape import DecisionError

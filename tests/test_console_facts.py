@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import console_scene
-from loopguard_console.card import card
-from loopguard_console.facts import next_time
 from loopguard_console.guards import guard_of
-from loopguard_console.view import View
+from loopguard_console.inspector.card import card
+from loopguard_console.inspector.facts import next_time
+from loopguard_console.viewing.view import View
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.recording.replay import Recording

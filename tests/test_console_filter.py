@@ -14,10 +14,10 @@ import console_scene
 from driving import cursor, drive, recording
 from loopguard_console.app import Arrived, ConsoleApp
 from loopguard_console.guards import guard_of
-from loopguard_console.hits import Hits
-from loopguard_console.query import Query, QueryError
 from loopguard_console.screens.main import MainScreen
-from loopguard_console.view import View
+from loopguard_console.viewing.hits import Hits
+from loopguard_console.viewing.query import Query, QueryError
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.pane import Pane
 from loopguard_core.events import Event

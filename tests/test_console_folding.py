@@ -8,7 +8,7 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loopguard_console.folding import LIVE_TAIL, Folding
+from loopguard_console.viewing.folding import LIVE_TAIL, Folding
 
 
 def fold(text: str, *, unfolded: bool = False) -> Folding:

@@ -9,8 +9,8 @@ from textual.widgets import Input, Static, TextArea
 import console_scene
 from console_scene import Nobody
 from driving import carried, drive
-from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
+from loopguard_console.keys import arming
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.dialogs import Dialog
 from loopguard_console.screens.grants import Grants

@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 import console_scene
 from console_scene import Nobody
 from driving import loop, recording
-from loopguard_console import arming
-from loopguard_console.actions import ACTIONS, actions_of
 from loopguard_console.app import Arrived, ConsoleApp
+from loopguard_console.keys import arming
+from loopguard_console.keys.actions import ACTIONS, actions_of
 from loopguard_console.opening import replay_app
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.inbox import InboxScreen

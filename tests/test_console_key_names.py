@@ -14,10 +14,10 @@ from textual.pilot import Pilot
 import loopguard_console
 from console_scene import Nobody, live
 from driving import recording
-from loopguard_console import arming
-from loopguard_console.actions import ACTIONS, BY_ID, actions_of
 from loopguard_console.app import ConsoleApp
-from loopguard_console.keynames import USUAL, KeyNames
+from loopguard_console.keys import arming
+from loopguard_console.keys.actions import ACTIONS, BY_ID, actions_of
+from loopguard_console.keys.keynames import USUAL, KeyNames
 from loopguard_console.remembered import Remembered
 
 SOURCE = Path(loopguard_console.__file__).parent

@@ -11,10 +11,10 @@ from textual.widgets import Static
 import console_scene
 from console_scene import NOW, Log, Nobody
 from driving import carried, drive
-from loopguard_console import arming
 from loopguard_console.app import Arrived, ConsoleApp
-from loopguard_console.card import Asking, request_card
 from loopguard_console.deciding import Decider
+from loopguard_console.inspector.card import Asking, request_card
+from loopguard_console.keys import arming
 from loopguard_console.screens.dialogs import Dialog
 from loopguard_core import escape
 from loopguard_core.store.contract import Request

@@ -15,7 +15,7 @@ from console_scene import Log, Nobody
 from loopguard_console.app import ConsoleApp
 from loopguard_console.guards import guard_of
 from loopguard_console.opening import replay_app
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.sessions import SessionList
 from loopguard_core.events import Event

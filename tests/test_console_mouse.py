@@ -17,7 +17,7 @@ from loopguard_console.screens.help import Help
 
 
 def test_a_click_selects_seeks_and_presses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", -600.0)
+    monkeypatch.setattr("loopguard_console.keys.arming.ON_SCREEN", -600.0)
 
     async def replay() -> None:
         app = recording()

@@ -12,8 +12,8 @@ from textual.widgets import Static
 import console_scene
 from console_scene import Nobody
 from driving import carried, drive
-from loopguard_console import arming
 from loopguard_console.app import ConsoleApp
+from loopguard_console.keys import arming
 from loopguard_console.remembered import Remembered
 from loopguard_console.widgets.keys import KeyBar
 

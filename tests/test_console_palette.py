@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 import console_scene
 from console_scene import Nobody
 from driving import drive
-from loopguard_console import arming
 from loopguard_console.app import ConsoleApp
-from loopguard_console.palette import Palette
+from loopguard_console.keys import arming
+from loopguard_console.keys.palette import Palette
 
 
 def test_enter_right_behind_the_words_never_decides_what_stood_there_before(

@@ -83,7 +83,7 @@ def test_the_editor_of_the_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_keys_can_be_other_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loopguard_console.arming.ON_SCREEN", -600.0)
+    monkeypatch.setattr("loopguard_console.keys.arming.ON_SCREEN", -600.0)
     place = tmp_path / "console.json"
     place.write_text(json.dumps({"keys": {"approve": "y", "no such action": "z", "deny": 3}}))
     nobody = Nobody()

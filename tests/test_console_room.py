@@ -11,9 +11,9 @@ import console_scene
 from console_scene import Log, batch, empty_desk
 from driving import drive
 from loopguard_console.app import ConsoleApp
-from loopguard_console.grounds import _COMPARED, _SAID, _TOOL, grounds
 from loopguard_console.guards import guard_of
-from loopguard_console.view import View
+from loopguard_console.inspector.grounds import _COMPARED, _SAID, _TOOL, grounds
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, WindowPane
 from loopguard_core.config import Config

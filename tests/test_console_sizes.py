@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 
 import console_scene
 from loopguard_console.app import Arrived, ConsoleApp
-from loopguard_console.layout import CHAIN, Layout
 from loopguard_console.remembered import Remembered
+from loopguard_console.viewing.layout import CHAIN, Layout
 from loopguard_console.widgets.chain import Chain
 
 Step = Callable[[ConsoleApp, Pilot[None]], Awaitable[None]]

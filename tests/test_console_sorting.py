@@ -10,10 +10,10 @@ import pytest
 import console_scene
 from driving import recording
 from loopguard_console.app import ConsoleApp
-from loopguard_console.arranging import LIVE_ORDERS, REPLAY_ORDERS, roll_up
 from loopguard_console.desk import Desk
 from loopguard_console.feed import Batch
 from loopguard_console.remembered import Remembered
+from loopguard_console.viewing.arranging import LIVE_ORDERS, REPLAY_ORDERS, roll_up
 from loopguard_console.widgets.pane import Pane
 from loopguard_core.store.contract import Session
 

@@ -13,8 +13,8 @@ import console_scene
 import driving
 from console_scene import Nobody
 from driving import carried
-from loopguard_console import arming
 from loopguard_console.app import ConsoleApp
+from loopguard_console.keys import arming
 from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.widgets.sessions import SessionList

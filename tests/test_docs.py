@@ -21,6 +21,7 @@ ROOTS = (
         for name in ("store", "redaction", "recording", "session", "hook")
     ),
     ROOT / "console" / "loopguard_console",
+    *(ROOT / "console" / "loopguard_console" / name for name in ("viewing", "inspector", "keys")),
 )
 
 

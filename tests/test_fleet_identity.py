@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import postgres
 from agent_process import Agent
 from commands import command
-from loopguard_console.card import Asking, request_card
 from loopguard_console.cli import cli
+from loopguard_console.inspector.card import Asking, request_card
 from loopguard_core import escape, processes
 from loopguard_core.events import Event
 from loopguard_core.store.contract import whose

@@ -16,7 +16,7 @@ from loopguard_console.desk import Desk
 from loopguard_console.doctor import machines
 from loopguard_console.feed import Batch
 from loopguard_console.guards import guard_of
-from loopguard_console.marks import mark_words
+from loopguard_console.inspector.marks import mark_words
 from loopguard_console.sending import Sender
 from loopguard_console.widgets.status import StatusBar
 from loopguard_core.config import Config

@@ -10,7 +10,7 @@ import pytest
 
 from commands import command
 from loopguard_console.chains import recordings_of
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.events import from_json
 
 #: equal calls, and what a person said at some of them

@@ -21,19 +21,19 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from loopguard_console.actions import BY_ID, actions_of, key_map, keys_of, shown_key
 from loopguard_console.bell import Bell
-from loopguard_console.bindings import bindings
 from loopguard_console.deciding import Decider
 from loopguard_console.desk import REPLACED, Desk
 from loopguard_console.exporting import ExportError, picture
 from loopguard_console.feed import Batch, Feed
-from loopguard_console.idle import NOBODY
-from loopguard_console.keynames import KeyNames
+from loopguard_console.keys.actions import BY_ID, actions_of, key_map, keys_of, shown_key
+from loopguard_console.keys.bindings import bindings
+from loopguard_console.keys.idle import NOBODY
+from loopguard_console.keys.keynames import KeyNames
+from loopguard_console.keys.palette import Commands, Palette
+from loopguard_console.keys.typed import KeysInTurn, Typed
 from loopguard_console.notifying import Desktop, about, osc9
-from loopguard_console.palette import Commands, Palette
 from loopguard_console.pauses import Pauses
-from loopguard_console.places import Bookmarks
 from loopguard_console.punctual import Punctual
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe, session_title
@@ -43,8 +43,8 @@ from loopguard_console.screens.inbox import InboxScreen
 from loopguard_console.screens.main import MainScreen
 from loopguard_console.terminal import obey_signals
 from loopguard_console.themes import DARK, THEMES, own_variables
-from loopguard_console.typed import KeysInTurn, Typed
-from loopguard_console.view import View
+from loopguard_console.viewing.places import Bookmarks
+from loopguard_console.viewing.view import View
 from loopguard_console.whatif import chosen
 from loopguard_core.events import Event
 from loopguard_core.recording.replay import Recording

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from loopguard_console.guards import guard_of
-from loopguard_console.marks import gap_words
+from loopguard_console.inspector.marks import gap_words
 from loopguard_console.render import clock, cut, in_lines, pad, preview, safe, span, tier_letter
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from loopguard_console.keynames import USUAL
+from loopguard_console.keys.keynames import USUAL
 from loopguard_console.render import already_so
 from loopguard_console.stores import settings_of
 from loopguard_core import escape, inbox

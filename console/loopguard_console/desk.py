@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from loopguard_console.arranging import (
+from loopguard_console.feed import Batch
+from loopguard_console.keys.keynames import USUAL
+from loopguard_console.render import UNJUDGED, safe, session_title, tier_letter
+from loopguard_console.viewing.arranging import (
     LIVE_ORDERS,
     RECORDED,
     REPLAY_ORDERS,
@@ -16,11 +19,8 @@ from loopguard_console.arranging import (
     Rolled,
     roll_up,
 )
-from loopguard_console.feed import Batch
-from loopguard_console.keynames import USUAL
-from loopguard_console.places import Bookmarks
-from loopguard_console.render import UNJUDGED, safe, session_title, tier_letter
-from loopguard_console.view import View
+from loopguard_console.viewing.places import Bookmarks
+from loopguard_console.viewing.view import View
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.policies.base import Policy

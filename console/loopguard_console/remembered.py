@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from loopguard_console.files import why
-from loopguard_console.layout import Layout
+from loopguard_console.viewing.layout import Layout
 from loopguard_core import files
 
 NOTES = 20  # notes kept for each project

@@ -9,8 +9,8 @@ import html
 from collections import Counter
 from collections.abc import Iterator
 
-from loopguard_console.costs import last_of_streak, since_first, spent
-from loopguard_console.marks import mark_words
+from loopguard_console.inspector.costs import last_of_streak, since_first, spent
+from loopguard_console.inspector.marks import mark_words
 from loopguard_console.render import (
     clock,
     collapse_frames,
@@ -21,7 +21,7 @@ from loopguard_console.render import (
     span,
     tier_letter,
 )
-from loopguard_console.view import SHOWN_MARKS
+from loopguard_console.viewing.view import SHOWN_MARKS
 from loopguard_core.recording.replay import Recording
 from loopguard_core.verdict import Tier, Verdict
 

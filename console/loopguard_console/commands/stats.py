@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from loopguard_console.costs import dollars, many
+from loopguard_console.inspector.costs import dollars, many
 from loopguard_console.output import emit, json_option, remark, table
 from loopguard_console.parameters import format_option
 from loopguard_console.progress import watched

@@ -12,9 +12,9 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from loopguard_console.keynames import USUAL, KeyNames
-from loopguard_console.places import Place
+from loopguard_console.keys.keynames import USUAL, KeyNames
 from loopguard_console.render import pad, safe, signature_label
+from loopguard_console.viewing.places import Place
 
 if TYPE_CHECKING:
     from loopguard_core.recording.replay import Recording

@@ -9,19 +9,19 @@ from textual import work
 
 from loopguard_console import rules
 from loopguard_console.exporting import KINDS, ExportError, export
-from loopguard_console.query import Query, QueryError
 from loopguard_console.rules import Edit, RuleError
 from loopguard_console.screens.change import ChangeScreen
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog
 from loopguard_console.screens.rule import RuleScreen
 from loopguard_console.screens.whatif import Chosen, WhatIf
+from loopguard_console.viewing.query import Query, QueryError
 from loopguard_console.whatif import parse
 from loopguard_core.policies.options import PolicyError
 from loopguard_core.recording.labels import LABELS
 
 if TYPE_CHECKING:
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 
 class Debugging(DecidingScreen):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events, work
 from textual.screen import Screen
 
-from loopguard_console.arming import Arming
-from loopguard_console.card import Asking
 from loopguard_console.deciding import Permission
+from loopguard_console.inspector.card import Asking
+from loopguard_console.keys.arming import Arming
 from loopguard_console.punctual import Punctual
 from loopguard_console.render import halted_words, safe, signature_label
 from loopguard_console.screens.dialogs import Answer, Choice, Dialog

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from loopguard_console.keynames import USUAL, KeyNames
+from loopguard_console.keys.keynames import USUAL, KeyNames
 from loopguard_console.render import counted, safe, span
 from loopguard_core.controls import Grant
 

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from loopguard_console.actions import actions_of, groups, keys_of
-from loopguard_console.keynames import USUAL, KeyNames
+from loopguard_console.keys.actions import actions_of, groups, keys_of
+from loopguard_console.keys.keynames import USUAL, KeyNames
 
 #: Cells for the names of actions and the words.
 NAMES = 19

@@ -8,9 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
-from loopguard_console.bindings import bindings
-from loopguard_console.card import request_card
-from loopguard_console.idle import Standing, on_inbox
+from loopguard_console.inspector.card import request_card
+from loopguard_console.keys.bindings import bindings
+from loopguard_console.keys.idle import Standing, on_inbox
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.widgets.inbox import InboxList
 from loopguard_console.widgets.keys import KeyBar

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 _FASTEST = 32.0
 

@@ -11,9 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
 
-from loopguard_console.arranging import RECORDED
-from loopguard_console.bindings import bindings
-from loopguard_console.idle import Standing, on_main
+from loopguard_console.keys.bindings import bindings
+from loopguard_console.keys.idle import Standing, on_main
 from loopguard_console.render import counted, cut, pad, safe, signature_label
 from loopguard_console.screens.debugging import Debugging
 from loopguard_console.screens.looking import Looking
@@ -21,6 +20,7 @@ from loopguard_console.screens.managing import Managing
 from loopguard_console.screens.marking import Marking
 from loopguard_console.screens.searching import Searching
 from loopguard_console.screens.sizing import Sizing
+from loopguard_console.viewing.arranging import RECORDED
 from loopguard_console.widgets.chain import Chain
 from loopguard_console.widgets.gauge import CounterPane, TimelinePane, WindowPane
 from loopguard_console.widgets.inbox import InboxList
@@ -35,7 +35,7 @@ from loopguard_console.widgets.virtual import VirtualList
 from loopguard_core.store.contract import Request
 
 if TYPE_CHECKING:
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 WELCOME = (
     ("Nothing has been recorded yet.\n\n", "bold"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loopguard_console.places import places
 from loopguard_console.screens.bookmarks import BookmarkList
 from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.viewing.places import places
 
 if TYPE_CHECKING:
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 
 class Marking(DecidingScreen):

@@ -11,15 +11,15 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from loopguard_console.hits import Hits
 from loopguard_console.punctual import Punctual
-from loopguard_console.query import Query, QueryError
 from loopguard_console.render import safe
+from loopguard_console.viewing.hits import Hits
+from loopguard_console.viewing.query import Query, QueryError
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 PIECE = 0.02
 PAUSE = 0.005

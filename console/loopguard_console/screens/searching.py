@@ -14,7 +14,7 @@ from loopguard_core.store.search import Hit
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from loopguard_console.view import View
+    from loopguard_console.viewing.view import View
 
 #: Seconds of looking for hits, and of letting keys through, in turn.
 PIECE = 0.01

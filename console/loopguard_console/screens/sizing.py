@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loopguard_console.layout import NARROW, STEP, Layout
 from loopguard_console.screens.deciding import DecidingScreen
+from loopguard_console.viewing.layout import NARROW, STEP, Layout
 from loopguard_console.widgets.side import Side
 
 

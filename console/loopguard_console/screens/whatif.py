@@ -14,9 +14,9 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from loopguard_console.gauges import tier_line
+from loopguard_console.inspector.gauges import tier_line
 from loopguard_console.render import pad, safe
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_console.whatif import CALLS, Answer, answers, every_policy, read_policy, typed
 from loopguard_core.policies.base import Policy
 from loopguard_core.policies.options import PolicyError

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Sequence
 
 from rich.segment import Segment
 
-from loopguard_console.facts import let_run
-from loopguard_console.folding import Line
-from loopguard_console.marks import OUTCOMES, mark_words
+from loopguard_console.inspector.facts import let_run
+from loopguard_console.inspector.marks import OUTCOMES, mark_words
 from loopguard_console.render import clock, cut, pad, preview, safe, span, tier_letter
-from loopguard_console.view import View
+from loopguard_console.viewing.folding import Line
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.virtual import VirtualList
 from loopguard_core.recording.calls import STATES, Row
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from loopguard_console.costs import since_first
-from loopguard_console.gauges import counter_lines, counter_of_call, legend, rate, strip, timeline
+from loopguard_console.inspector.costs import since_first
+from loopguard_console.inspector.gauges import (
+    counter_lines,
+    counter_of_call,
+    legend,
+    rate,
+    strip,
+    timeline,
+)
 from loopguard_console.render import span
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.pane import Pane
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
-from loopguard_console.card import Asking, card
-from loopguard_console.view import View
+from loopguard_console.inspector.card import Asking, card
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.pane import Pane
 
 

@@ -8,7 +8,7 @@ from textual import events
 from textual.content import Content
 from textual.style import Style
 
-from loopguard_console.actions import BY_ID, shown_key
+from loopguard_console.keys.actions import BY_ID, shown_key
 from loopguard_console.widgets.pane import Pane
 
 _LAST = ("back_to_chain", "help", "quit")

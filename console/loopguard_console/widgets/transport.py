@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.message import Message
 
 from loopguard_console.render import tier_letter
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_console.widgets.pane import Pane
 
 _TIERS = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")

@@ -6,11 +6,11 @@ import textwrap
 
 from textual.content import Content
 
-from loopguard_console.costs import spent
-from loopguard_console.grounds import grounds
-from loopguard_console.marks import reset_words
+from loopguard_console.inspector.costs import spent
+from loopguard_console.inspector.grounds import grounds
+from loopguard_console.inspector.marks import reset_words
 from loopguard_console.render import clock, pretty, safe, signature_label, size, span
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.events import Event
 from loopguard_core.recording.calls import Row
 from loopguard_core.verdict import Tier, Verdict

@@ -6,9 +6,9 @@ import difflib
 
 from textual.content import Content
 
-from loopguard_console.keynames import KeyNames
+from loopguard_console.keys.keynames import KeyNames
 from loopguard_console.render import collapse_frames, pretty, safe, size
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.recording.calls import Row
 
 #: Characters of a payload that are laid out; the rest is for the pager.

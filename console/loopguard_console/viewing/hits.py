@@ -10,7 +10,7 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right, insort
 
-from loopguard_console.query import Query
+from loopguard_console.viewing.query import Query
 from loopguard_core.recording.replay import Recording
 
 #: Calls from the end on within which one that still runs is waited for before its answer is final.

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 from typing import NamedTuple
 
-from loopguard_console.marks import mark_words
+from loopguard_console.inspector.marks import mark_words
 from loopguard_core.recording.replay import Recording
 
 #: Calls before a note among which the one that it is about is looked for.

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from loopguard_console.filtering import Filtered
-from loopguard_console.folding import Folding, Line
-from loopguard_console.hits import Hits
-from loopguard_console.keynames import USUAL
-from loopguard_console.places import Bookmarks
-from loopguard_console.query import Query, QueryError
+from loopguard_console.keys.keynames import USUAL
+from loopguard_console.viewing.filtering import Filtered
+from loopguard_console.viewing.folding import Folding, Line
+from loopguard_console.viewing.hits import Hits
+from loopguard_console.viewing.places import Bookmarks
+from loopguard_console.viewing.query import Query, QueryError
 from loopguard_core.events import Event
 from loopguard_core.guard import Guard
 from loopguard_core.recording.calls import Asked

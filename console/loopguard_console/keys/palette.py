@@ -11,7 +11,7 @@ from textual.system_commands import SystemCommandsProvider
 from textual.widgets import Input
 from textual.worker import WorkerError, WorkerState
 
-from loopguard_console.actions import ACTIONS, CONTROL, DECIDE
+from loopguard_console.keys.actions import ACTIONS, CONTROL, DECIDE
 
 _BUSY = (WorkerState.PENDING, WorkerState.RUNNING)
 #: Names of what decides about an agent.

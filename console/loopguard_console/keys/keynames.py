@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from loopguard_console.actions import BY_ID, keys_of
+from loopguard_console.keys.actions import BY_ID, keys_of
 
 _ACTION = re.compile(r"\{([a-z_]+)\}")
 

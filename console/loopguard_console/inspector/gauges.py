@@ -7,7 +7,7 @@ from collections import Counter
 from textual.content import Content
 
 from loopguard_console.render import pad, safe, signature_label, tier_letter
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.recording.calls import Row
 from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 

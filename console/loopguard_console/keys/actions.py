@@ -367,7 +367,7 @@ ACTIONS: tuple[Action, ...] = (
 
 BY_ID = {action.id: action for action in ACTIONS}
 
-_BEGIN = "<!-- keys: made from console/loopguard_console/actions.py -->"
+_BEGIN = "<!-- keys: made from console/loopguard_console/keys/actions.py -->"
 _END = "<!-- end of keys -->"
 _DISPLAY = {
     "right_square_bracket": "]",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from loopguard_console.answers import how_it_ended
-from loopguard_console.facts import (
+from loopguard_console.inspector.answers import how_it_ended
+from loopguard_console.inspector.facts import (
     TIER_WORDS,
     counted_afresh,
     fact,
@@ -22,9 +22,9 @@ from loopguard_console.facts import (
     of_limit,
     only_would,
 )
-from loopguard_console.keynames import USUAL, KeyNames
-from loopguard_console.marks import OUTCOMES
-from loopguard_console.payloads import payload, payloads
+from loopguard_console.inspector.marks import OUTCOMES
+from loopguard_console.inspector.payloads import payload, payloads
+from loopguard_console.keys.keynames import USUAL, KeyNames
 from loopguard_console.render import (
     cut,
     pretty,
@@ -33,7 +33,7 @@ from loopguard_console.render import (
     signature_label,
     span,
 )
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.recording.calls import Row
 from loopguard_core.store.contract import Request, whose
 from loopguard_core.verdict import Tier, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
-from loopguard_console.actions import ACTIONS, shown_key
+from loopguard_console.keys.actions import ACTIONS, shown_key
 
 
 def bindings(*places: str) -> list[Binding]:

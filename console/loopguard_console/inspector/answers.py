@@ -7,7 +7,7 @@ from math import inf, isfinite
 from textual.content import Content
 
 from loopguard_console.render import clock, safe
-from loopguard_console.view import View
+from loopguard_console.viewing.view import View
 from loopguard_core.events import Event
 from loopguard_core.recording.calls import Asked
 

@@ -10,8 +10,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from loopguard_console.folding import MARK, Folding, Line
-from loopguard_console.hits import Hits
+from loopguard_console.viewing.folding import MARK, Folding, Line
+from loopguard_console.viewing.hits import Hits
 from loopguard_core.events import Event
 from loopguard_core.recording.replay import Recording
 

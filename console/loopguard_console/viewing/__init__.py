@@ -1,0 +1,1 @@
+"""Where a person stands in a chain, and which of its lines are shown. No Textual in here."""
