@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.actions import ActionParseResult
-from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.app import SuspendNotSupported, SystemCommand
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.dom import DOMNode
@@ -37,6 +37,7 @@ from loopguard_console.pauses import Pauses
 from loopguard_console.punctual import Punctual
 from loopguard_console.remembered import Remembered
 from loopguard_console.render import safe, session_title
+from loopguard_console.saying import Saying
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.help import Help
 from loopguard_console.screens.inbox import InboxScreen
@@ -53,9 +54,6 @@ from loopguard_core.store.contract import Request, Store
 #: Seconds between two pictures of what arrives, and events read between two keys.
 DRAW_EVERY = 0.25
 PIECE = 100
-#: Seconds for which a hint stands, and in which the same one is not said anew.
-HINTED = 4.0
-HELD = 1.0
 #: Seconds after a key in which nothing that was read is taken in: its picture comes first.
 KEYS_FIRST = 0.02
 _RowIn = Callable[[Recording], int | None]
@@ -69,7 +67,7 @@ class Arrived(Message):
         self.batch = batch
 
 
-class ConsoleApp(Punctual, App[None]):
+class ConsoleApp(Punctual, Saying):
     """One console, live on a store or on a recording.
 
     *source*: where the events come from, in words. *feed_of* makes the reader for a live store from the
@@ -123,7 +121,7 @@ class ConsoleApp(Punctual, App[None]):
         self._rest = rest
         self._drawing = False
         self._drawn = self._keyed = 0.0
-        self._loading, self._hinted = False, ""
+        self._loading = False
         self.keys = KeysInTurn(self, self._answer)
         self._pressed: float | None = None
         self._bell = Bell(self.TITLE)
@@ -242,13 +240,16 @@ class ConsoleApp(Punctual, App[None]):
         return max(0.0, self._keyed + KEYS_FIRST - time.monotonic())
 
     def _take(self, batch: Batch) -> None:
-        self.desk.take(batch)
+        news = self.desk.take(batch)
         if batch.anew:
             self.say(REPLACED, True)
         self._loaded(batch.more)
         self._ring()
         self._want()
-        self.draw_soon()
+        if news:
+            self.draw_soon()
+        for screen in [] if news else self._deciding():
+            screen.tick()
         if self._feed is not None:
             self.call_later(self._feed.taken)
 
@@ -405,26 +406,6 @@ class ConsoleApp(Punctual, App[None]):
         elif tries:
             again = partial(self._go_to, session, row_in, tries - 1)
             self.set_timer(0.1, lambda: again() if self.desk.current == session else None)
-
-    def hint(self, text: str) -> None:
-        """One line in place of the hint before: why a key did nothing, or what it did."""
-        said = safe(text)
-        if any(n.message == said and n.time_left > HINTED - HELD for n in self._notifications):
-            return  # a key is held down
-        self._take_hint_away()
-        self._hinted = said
-        self.notify(said, timeout=HINTED, markup=False)
-
-    def say(self, text: str, bad: bool) -> None:
-        """One line to the person: what came of a decision."""
-        self._take_hint_away()
-        self.notify(safe(text), severity="error" if bad else "information", markup=False)
-
-    def _take_hint_away(self) -> None:
-        """What was said of a key before is old when there is something new."""
-        for hint in [n for n in self._notifications if n.message == self._hinted]:
-            self._unnotify(hint)
-        self._hinted = ""
 
     def page(self, text: str) -> None:
         """Show *text*, which is safe, in the person's pager."""

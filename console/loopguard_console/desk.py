@@ -6,6 +6,7 @@ Fed by batches in a live console and once in a replay; the screens only look at 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from loopguard_console.feed import Batch
 from loopguard_console.keys.keynames import USUAL
@@ -73,11 +74,17 @@ class Desk:
         self.loaded = not live
         self._guard_of = guard_of
         self._events_of = events_of
+        self._taken = Batch(0.0)
 
     # -- feeding -----------------------------------------------------------------------------------
 
-    def take(self, batch: Batch) -> None:
-        """Take a batch of the feed in."""
+    def take(self, batch: Batch) -> bool:
+        """Take a batch of the feed in. False where nothing but the time is news in it."""
+        before, self._taken = self._taken, replace(batch, now=0.0)
+        self._take(batch)
+        return bool(batch.events or batch.anew) or before != self._taken
+
+    def _take(self, batch: Batch) -> None:
         self.now = batch.now
         self.error = batch.error
         if batch.error:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from loopguard_console.liveness import liveness
 from loopguard_console.losing import Losing
@@ -27,6 +28,8 @@ LOSING = 0.02  # seconds that a look for gaps may take
 BEAT = 2.0  # seconds between beats
 ASKING = frozenset(("request_opened", "request_resolved", "grant"))  # what changes the inbox
 CHUNK = 250  # events in a batch: the screen folds them in less time than a person notices
+
+_Told = TypeVar("_Told", Session, Request, Machine)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,18 @@ class Batch:
     lost: dict[str, int] = field(default_factory=dict)
 
 
-def _below(sessions: tuple[Session, ...], top: str) -> list[Session]:
+def _kept(before: tuple[_Told, ...], now: Sequence[_Told]) -> tuple[_Told, ...]:
+    """*now*, or what was told *before* where it says the same: who compares it need not look into it."""
+    if len(before) == len(now) and all(map(_says_the_same, before, now)):
+        return before
+    return tuple(now)
+
+
+def _says_the_same(one: _Told, other: _Told) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in one.__slots__)
+
+
+def _below(sessions: Sequence[Session], top: str) -> list[Session]:
     """*top* and the sessions that descend from it, *top* first."""
     names = {top}
     while True:
@@ -199,6 +213,9 @@ class Feed(threading.Thread):
     def _beat(self, store: Store, now: float) -> None:
         try:
             store.beat(now)
+            store.changed(
+                0.001
+            )  # by the beat itself, which is no news; all else is read now anyway
         except Denied:
             self._beats, self._denied = False, True
 
@@ -213,15 +230,17 @@ class Feed(threading.Thread):
 
     def _batch(self, store: Store, now: float) -> Batch:
         if self._list.due():
-            found = tuple(store.sessions())
-            self._sessions = tuple(_below(found, self._only)) if self._only else found
+            found = store.sessions()
+            its = _below(found, self._only) if self._only else found
+            self._sessions = _kept(self._sessions, its)
             self._state = {s.session: liveness(s, now, self._host) for s in found}
             self._list.done()
         if self._gaps.due():
             self._losing.look(store, self._sessions, LOSING)
             self._gaps.done()
         if not self._only and self._machines.due():
-            self._behind = tuple(m for m in store.machines(self._sessions) if m.behind)
+            machines = store.machines(self._sessions)
+            self._behind = _kept(self._behind, [m for m in machines if m.behind])
             self._machines.done()
         decided = self._decided.is_set()
         self._decided.clear()
@@ -229,7 +248,7 @@ class Feed(threading.Thread):
         # what the events say of requests, the inbox says in the same batch
         asking = any(e.type in ASKING for its in events.values() for e in its)
         if not self._only and (self._inbox.due() or decided or asking):
-            self._waiting = tuple(inbox.waiting(store, now))
+            self._waiting = _kept(self._waiting, inbox.waiting(store, now))
             self._inbox.done()
         return Batch(
             now,

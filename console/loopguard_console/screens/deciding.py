@@ -83,6 +83,10 @@ class DecidingScreen(Punctual, Screen[None]):
         """Draw what depends on the selection."""
         raise NotImplementedError
 
+    def tick(self) -> None:
+        """Draw what changes with the time alone: nothing else is news."""
+        raise NotImplementedError
+
     def arrived(self) -> None:
         """Draw what may have changed by what came in: a few times a second, while anything comes."""
         self.redraw()

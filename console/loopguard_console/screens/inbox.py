@@ -39,7 +39,6 @@ class InboxScreen(DecidingScreen):
         waiting = self.console_app.desk.waiting
         if waiting:
             chosen.chosen = waiting[0].request
-        self.set_interval(1.0, self.redraw)
         self.call_after_refresh(self.redraw)
 
     def selected(self) -> Request | None:
@@ -92,6 +91,9 @@ class InboxScreen(DecidingScreen):
         )
         halted = request is not None and request.cause == "latch"
         self.query_one(KeyBar).show(self.idle, frozenset() if halted else frozenset({"resume"}))
+
+    def tick(self) -> None:
+        self.redraw()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.redraw)

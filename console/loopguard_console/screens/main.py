@@ -101,7 +101,6 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         self.query_one("#transport").display = not live
         for name in ("#inbox-title", "#inbox"):
             self.query_one(name).display = live
-        self.set_interval(1.0, self._second)
         self.lay_out()
 
     def on_resize(self) -> None:
@@ -201,7 +200,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
     @property
     def _whole(self) -> bool:
         """False before the panes are there, and when the console ends and they are gone."""
-        return self.is_mounted and bool(self.query(KeyBar))
+        return self.is_mounted and bool(self.query_children(KeyBar))
 
     def _wait_for_details(self) -> None:
         self._since = time.monotonic()
@@ -224,9 +223,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
             counters.show(view)
             inspector.show(view, asking)
         self.query_one(TimelinePane).show(view)
-        self.query_one(StatusBar).show(
-            app.desk, title=app.source, muted=app.muted, watches=app.decider is None
-        )
+        self._status()
         if not app.desk.live:
             self.query_one(Transport).show(view, playing=self.playing, speed=self.speed)
         self.query_one(KeyBar).show(self.idle, self._hidden(view))
@@ -294,10 +291,20 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         room = max(0, width - len(right) - 1)
         title.put(f"{pad(words, room)} {right}")
 
-    def _second(self) -> None:
-        if self.console_app.desk.live:
-            self.query_one(InboxList).update()
+    def tick(self) -> None:
+        if not self._whole:
+            return
+        self.query_one(InboxList).update()
+        if self.selected() is None:
+            self._status()
+        elif self._pause is None:
             self._details()
+
+    def _status(self) -> None:
+        app = self.console_app
+        self.query_one(StatusBar).show(
+            app.desk, title=app.source, muted=app.muted, watches=app.decider is None
+        )
 
     # -- lists -------------------------------------------------------------------------------------
 
