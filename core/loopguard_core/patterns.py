@@ -10,8 +10,17 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from typing import Protocol
 
-    from loopguard_core.hook.kept_patterns import KeptPatterns
+    class Keeper(Protocol):
+        """Where a process that lives for one call finds compiled patterns, and keeps those that it had to make."""
+
+        def find(self, pattern: str, flags: int) -> re.Pattern[str] | None:
+            """The compiled *pattern* where it is kept."""
+
+        def keep(self, made: re.Pattern[str], flags: int) -> None:
+            """Keep what ``re.compile`` *made* with *flags*."""
+
 
 __all__ = [
     "DOTALL",
@@ -44,8 +53,7 @@ MIXED = (
 
 _METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 _made: dict[tuple[str, int], re.Pattern[str]] = {}
-#: Where a process that lives for one call finds compiled patterns, and keeps those that it had to make.
-keeper: KeptPatterns | None = None
+keeper: Keeper | None = None
 
 
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
