@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.identity import Digester
-from loopguard_core.importers.base import Report
+from loopguard_core.importers.report import Report
 from loopguard_core.importers.tail import Tail
 from loopguard_core.importers.watched import Left, Watched
 from loopguard_core.store.contract import Store

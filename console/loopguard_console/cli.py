@@ -16,7 +16,7 @@ import click
 
 from loopguard_console.errors import Failure, Refused
 from loopguard_core import __version__
-from loopguard_core.importers.base import Unreadable
+from loopguard_core.importers.report import Unreadable
 from loopguard_core.settings import ConfigError
 from loopguard_core.store.contract import StoreError
 from loopguard_core.urls import without_passwords

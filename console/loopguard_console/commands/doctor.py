@@ -17,6 +17,7 @@ from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.hooks import hooks
 from loopguard_console.doctor.loops import tiers
 from loopguard_console.doctor.mend import mend
+from loopguard_console.doctor.sessions import AREA
 from loopguard_console.doctor.wake import wake
 from loopguard_console.errors import Refused
 from loopguard_console.output import emit, json_option, room, say
@@ -76,7 +77,7 @@ def _mend(options: Options, place: str, *, as_json: bool) -> list[Finding]:
             emit({"mended": done}) if as_json else say(f"mended: {done}")
         else:
             what, _, how = str(done).partition("; ")
-            unmended.append(Finding(store_area.AREA, WRONG, _UNMENDED + what, how))
+            unmended.append(Finding(AREA, WRONG, _UNMENDED + what, how))
     return unmended
 
 

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
-from loopguard_console.doctor.store import AREA, dead_weight, failure
+from loopguard_console.doctor.sessions import AREA, dead_weight, failure
 from loopguard_console.render import safe, size
 from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.door import open_store

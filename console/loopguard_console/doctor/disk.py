@@ -11,14 +11,14 @@ import sqlite3
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
-from loopguard_console.doctor.store import failure, ours
+from loopguard_console.doctor.sessions import AREA, failure
+from loopguard_console.doctor.store import ours
 from loopguard_console.render import size
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import key_file, machine_key
 from loopguard_core.urls import is_url
 
-AREA = "store"
 #: Less free space than this is said, in bytes.
 LITTLE_ROOM = 100_000_000
 #: File systems on which SQLite's locks do not hold between machines.

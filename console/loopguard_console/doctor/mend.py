@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from loopguard_console.doctor.sessions import dead_sessions
 from loopguard_console.doctor.store import (
     WAL_BOUND,
-    dead_sessions,
     is_default,
     may_be_replaced,
     ours,

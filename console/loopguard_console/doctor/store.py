@@ -7,24 +7,19 @@ import os
 import sqlite3
 import stat
 import tempfile
-import time
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
-from loopguard_console.liveness import gone, liveness
-from loopguard_console.render import counted, size
+from loopguard_console.doctor.sessions import AREA, MEND, dead_weight, failure
+from loopguard_console.render import size
 from loopguard_core import files
-from loopguard_core.inbox import abandoned, there
-from loopguard_core.session import reloading
 from loopguard_core.store import link
 from loopguard_core.store.connecting import is_foreign
-from loopguard_core.store.contract import Older, Session, Store, StoreError
+from loopguard_core.store.contract import Older, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, logs, misnamed
 from loopguard_core.urls import MISNAMED, is_url
 
-AREA = "store"
-MEND = "loopguard-console doctor --mend"
 #: bytes of write-ahead log that say that checkpoints do not get through
 WAL_BOUND = 4 * link.WAL_BOUND
 #: the first versions in which SQLite's WAL-reset fault is mended, one a line of releases
@@ -85,20 +80,6 @@ def ours(path: Path) -> bool:
 def is_default(path: Path) -> bool:
     """Whether *path* is where the store is that nobody names."""
     return str(path) == default_store({**os.environ, "LOOPGUARD_STORE": ""})
-
-
-def dead_weight(store: Store) -> list[Finding]:
-    """Sessions and requests of processes that are gone."""
-    try:
-        return [*_dead(store), *_orphans(store), *_outdated(store)]
-    except StoreError as error:
-        return [failure(error)]
-
-
-def failure(error: StoreError) -> Finding:
-    """*error* as a finding: what is wrong, and what its last part says to do."""
-    what, _, mend = str(error).partition("; ")
-    return Finding(AREA, WRONG, what, mend)
 
 
 def _writable(path: Path) -> list[Finding]:
@@ -178,43 +159,6 @@ def _sound(path: Path) -> list[Finding]:
         return [Finding(AREA, OK, "its integrity is sound")]
     mend = "export what can be read, move the file away; a new one is made"
     return [Finding(AREA, WRONG, f"{path} is damaged: {said}", mend)]
-
-
-def dead_sessions(store: Store) -> list[Session]:
-    """Sessions of this host whose process is gone without a word."""
-    host = os.uname().nodename
-    return [s for s in store.sessions() if gone(s, host) and not there(store, s)]
-
-
-def _dead(store: Store) -> list[Finding]:
-    dead = [s.session for s in dead_sessions(store)]
-    if not dead:
-        return [Finding(AREA, OK, "no session of a process that is gone")]
-    what = f"{counted(len(dead), 'session')} whose process is gone without an end: {_some(dead)}"
-    return [Finding(AREA, WRONG, what, MEND)]
-
-
-def _orphans(store: Store) -> list[Finding]:
-    left = [r.request for r in store.requests(pending=True) if abandoned(store, r)]
-    if not left:
-        return [Finding(AREA, OK, "no request of a process that is gone")]
-    what = f"{counted(len(left), 'request')} that nobody waits for any more: {_some(left)}"
-    return [Finding(AREA, WRONG, what, MEND)]
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-
-
-def _outdated(store: Store) -> list[Finding]:
-    now, host = time.time(), os.uname().nodename
-    running = (s for s in store.sessions() if not s.ended and liveness(s, now, host) != "lost")
-    named = [s.session for s in running if reloading.outdated(s.session)]
-    if not named:
-        return []
-    what = f"the configuration changed and is not in force in {_some(named)}"
-    mend = f"if you changed it: loopguard-console reload {named[0]}"
-    return [Finding(AREA, NOTE, what, mend)]
 
 
 def _version() -> list[Finding]:

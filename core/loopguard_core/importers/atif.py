@@ -10,7 +10,6 @@ import re
 from loopguard_core.importers.base import (
     Closed,
     Importer,
-    Unreadable,
     array,
     obj,
     result_of,
@@ -19,6 +18,7 @@ from loopguard_core.importers.base import (
     when,
 )
 from loopguard_core.importers.reading import exit_code
+from loopguard_core.importers.report import Unreadable
 from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Track
 from loopguard_core.importers.usage import money, tokens
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
     from loopguard_core.importers.head import Head
+    from loopguard_core.importers.report import Report
 
 _FAILED = re.compile(r"\s*(?:Error\b|<error>|Traceback \(most recent call last\))")
 

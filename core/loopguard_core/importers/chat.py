@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
     from loopguard_core.importers.track import Track
 
     Judge = Callable[[object, dict[str, Any]], tuple[str, dict[str, Any]]]

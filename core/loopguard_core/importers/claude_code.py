@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from loopguard_core import files
 from loopguard_core.events import load
-from loopguard_core.importers.base import (
-    Importer,
-    Unreadable,
-    array,
-    obj,
-    result_of,
-    string,
-    text_of,
-    when,
-)
+from loopguard_core.importers.base import Importer, array, obj, result_of, string, text_of, when
 from loopguard_core.importers.beside import subagent_files
 from loopguard_core.importers.claude_outcomes import (
     BOOKKEEPING,
@@ -27,6 +18,7 @@ from loopguard_core.importers.claude_outcomes import (
     hook_verdict,
     outcome_of,
 )
+from loopguard_core.importers.report import Unreadable
 from loopguard_core.importers.source import Source
 from loopguard_core.importers.track import Recent, Track
 from loopguard_core.importers.usage import money, tokens
@@ -38,8 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
     from loopguard_core.importers.head import Head
+    from loopguard_core.importers.report import Report
 
 _OWN = frozenset({"sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate"})
 #: how many records of subagents in the same file are remembered, to find whose the next ones are

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 _QUIET_ITEMS = frozenset({"reasoning", "todo_list"})
 _OUTCOMES = {"failed": "error", "declined": "denied"}

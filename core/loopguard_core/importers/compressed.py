@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 
-from loopguard_core.importers.base import Unreadable
+from loopguard_core.importers.report import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 from loopguard_core import files
-from loopguard_core.importers.base import Unreadable
+from loopguard_core.importers.report import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

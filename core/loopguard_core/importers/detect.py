@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from loopguard_core.importers.base import Unreadable
+from loopguard_core.importers.report import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from collections import deque
 from glob import glob, has_magic
 from pathlib import Path
 
-from loopguard_core.importers.base import Closed, Recording, Report, Unreadable
+from loopguard_core.importers.base import Closed, Recording
 from loopguard_core.importers.beside import Families
 from loopguard_core.importers.detect import detect
 from loopguard_core.importers.folder import event_files
+from loopguard_core.importers.report import Report, Unreadable
 from loopguard_core.importers.source import Source
 
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 _INJECTED = re.compile(
     r"<session_context>|<hook_context>|This is the Gemini CLI\. We are setting up the context"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 _DENIED = frozenset({"execution_denied", "policy_violation", "tool_denied", "user_denied"})
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from loopguard_core.events import Event
-    from loopguard_core.importers.base import Report
     from loopguard_core.importers.head import Head
+    from loopguard_core.importers.report import Report
     from loopguard_core.importers.source import Source
 
 _GUARD = re.compile(

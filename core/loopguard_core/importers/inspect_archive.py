@@ -6,15 +6,16 @@ import struct
 import zipfile
 
 from loopguard_core.events import load
-from loopguard_core.importers.base import Unreadable, obj
+from loopguard_core.importers.base import obj
 from loopguard_core.importers.compressed import zstandard
+from loopguard_core.importers.report import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO, Any
 
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
     from loopguard_core.importers.source import Source
 
 _ZSTD = 93

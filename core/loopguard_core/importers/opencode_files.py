@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 
 def is_kept(record: object) -> bool:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import cast
 
 from loopguard_core.events import dump, load
-from loopguard_core.importers.base import Report, Unreadable
 from loopguard_core.importers.compressed import decompressed
 from loopguard_core.importers.database import tables
 from loopguard_core.importers.folder import Joined, event_files
 from loopguard_core.importers.head import Head, documents_in, first_records, lines_by_name
 from loopguard_core.importers.marked import is_marked, marked
 from loopguard_core.importers.reading import parser
+from loopguard_core.importers.report import Report, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

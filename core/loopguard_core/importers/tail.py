@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 _CHUNK = 262_144
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from loopguard_core.importers.base import Report
+    from loopguard_core.importers.report import Report
 
 _EARLY = 1_000
 _RECENT = 50_000
