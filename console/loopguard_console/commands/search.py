@@ -12,7 +12,8 @@ from loopguard_console.parameters import Whole
 from loopguard_console.render import safe, times_more
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_core.store.contract import Store
-from loopguard_core.store.search import Hit, open_index
+from loopguard_core.store.index import Hit
+from loopguard_core.store.search import open_index
 
 #: Seconds between two words about a large index that is being made.
 _SLICE = 2.0

@@ -16,7 +16,8 @@ from textual.widgets.option_list import Option
 
 from loopguard_console.render import cut, safe, times_more
 from loopguard_core.store.contract import Store, StoreError
-from loopguard_core.store.search import Hit, open_index
+from loopguard_core.store.index import Hit
+from loopguard_core.store.search import open_index
 
 if TYPE_CHECKING:
     from loopguard_console.app import ConsoleApp

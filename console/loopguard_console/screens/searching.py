@@ -9,7 +9,7 @@ from loopguard_console.render import safe
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.everywhere import Everywhere
 from loopguard_console.screens.search import Asked, SearchBox
-from loopguard_core.store.search import Hit
+from loopguard_core.store.index import Hit
 
 if TYPE_CHECKING:
     from textual.timer import Timer

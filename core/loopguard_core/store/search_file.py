@@ -15,7 +15,7 @@ from loopguard_core import files
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError, number
 from loopguard_core.store.failures import describe
-from loopguard_core.store.search import BATCH, CLOSE, OPEN, Hit, Index, text_of
+from loopguard_core.store.index import BATCH, CLOSE, OPEN, Hit, Index, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from time import monotonic
 from loopguard_core.hashing import blake2b
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Denied, number
+from loopguard_core.store.index import BATCH, Hit, Index, text_of
 from loopguard_core.store.postgres.link import BULK, Link
 from loopguard_core.store.postgres.migrations import check
-from loopguard_core.store.search import BATCH, Hit, Index, text_of
 from loopguard_core.store.words import parts, phrases, words_of
 
 TYPE_CHECKING = False
