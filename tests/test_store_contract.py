@@ -220,12 +220,27 @@ def test_a_request_is_resolved_once_and_the_second_is_told(store: Store) -> None
         store.append(Event("grant", "s", data={"grant": other, "scope": "session"}))
 
 
+def test_what_a_person_says_leaves_it_open_when_the_agent_was_active(store: Store) -> None:
+    store.append(Event("session_start", "s", ts=1.0))
+    request = opened(store, "c1")
+    store.append(Event("assistant_text", "other", ts=3.5))
+    for number, said in enumerate(("grant", "reset", "label", "note", "halt", "resume"), 4):
+        store.append(Event(said, "s", ts=float(number), data={"grant": "G1", "scope": "session"}))
+    answer = {"request": request, "resolution": "approved"}
+    store.append(Event("request_resolved", "s", ts=99.0, data=answer))
+    session = store.session("s")
+    assert session is not None and session.last_ts == 3.0
+    assert [s.session for s in store.sessions()] == ["other", "s"]
+    store.append(Event("request_delivered", "s", ts=100.0, data={"request": request}))
+    assert [(s.session, s.last_ts) for s in store.sessions()] == [("s", 100.0), ("other", 3.5)]
+
+
 def test_sessions_tell_what_stands_in_them(store: Store) -> None:
     data = {"agent": "coder", "cwd": "/w", "pid": 7, "pid_started": "x", "host": "h", "parent": "p"}
     store.append(Event("session_start", "s", ts=1.0, data=data))
     store.append(start("c1", tier="warn"))
     store.append(end("c1"))
-    store.append(Event("note", "later", ts=9.0))
+    store.append(Event("assistant_text", "later", ts=9.0))
     assert [s.session for s in store.sessions()] == ["later", "s"]
     session = store.session("s")
     assert session is not None

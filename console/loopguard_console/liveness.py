@@ -16,7 +16,7 @@ UNHEARD = 86_400.0
 
 
 def liveness(session: Session, now: float, host: str) -> str:
-    """``live``, ``quiet``, ``lost`` or ``ended``: from a session's last event and its process.
+    """``live``, ``quiet``, ``lost`` or ``ended``: from when its agent was active last, and its process.
 
     A process on another host cannot be looked at, so there only time tells: it is lost after a day of silence. A
     long call is not lost while its process lives. One that names no process, as a transcript's, is over after

@@ -81,7 +81,7 @@ def _report(going: Plan, now: float, as_json: bool, *, gone: bool) -> None:
         say(f"{_count(going)} forgotten: {going.events} events, {size(going.size)}B.")
     else:
         called([each.session for each in going.going])
-        heads = ("session", "agent", "events", "size", "last event", "why")
+        heads = ("session", "agent", "events", "size", "last active", "why")
         table(heads, [_cells(each, now) for each in going.going], right=(2, 3))
         say(f"{_count(going)} would go: {going.events} events, {size(going.size)}B.")
     if going.in_use:

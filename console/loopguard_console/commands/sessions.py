@@ -54,7 +54,7 @@ def sessions(options: Options, everything: bool, as_json: bool) -> None:
             emit({**session_json(session, state), "missing": lost})
         return
     if running:
-        heads = ("session", "agent", "state", "calls", "worst", "waiting", "last event")
+        heads = ("session", "agent", "state", "calls", "worst", "waiting", "last active")
         rows = [_cells(s, states[s.session], missing.get(s.session, 0), now) for s in running]
         table(heads, rows, right=(3, 5))
     elif not hidden:

@@ -23,6 +23,8 @@ LAST_NUMBER = (1 << 40) - 1
 STANDING = ("session_start", "grant", "revoke", "halt", "resume", "breakpoint")
 #: event types that only people write: their instructions to a guard
 WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
+#: event types that say nothing of when an agent was active: people write them, or who tidies up after it
+NO_SIGN = (*sorted(WORDS), "label", "note", "request_resolved")
 
 
 class StoreError(Exception):
@@ -72,6 +74,9 @@ class Taken(Exception):
 
 class Session:
     """What the store knows of one session without reading its events. Times in seconds since the epoch.
+
+    ``last_ts`` is when its agent was active last: what a person said since, and the end of a request, leave it
+    where it is.
 
     ``worst`` is the strongest tier that was recorded; where not ``judged``, as of an imported transcript, no
     guard has judged its calls yet, and it says nothing. ``halted`` is the scope of a human's halt that holds (``turn`` or ``session``), empty where none does;

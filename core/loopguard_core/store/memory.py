@@ -10,6 +10,7 @@ from loopguard_core.events import Event, encode, time_of
 from loopguard_core.store import records, rows
 from loopguard_core.store.contract import (
     ATTACHED_SECONDS,
+    NO_SIGN,
     STANDING,
     Request,
     Session,
@@ -233,7 +234,8 @@ class MemoryStore(Store):
         log = self._events[name]
         session = Session(name)
         session.seq = log[-1].seq
-        session.first_ts, session.last_ts = records.moment(log[0].ts), records.moment(log[-1].ts)
+        last = next((e.ts for e in reversed(log) if e.type not in NO_SIGN), None)
+        session.first_ts, session.last_ts = records.moment(log[0].ts), records.moment(last)
         session.calls = sum(e.type == "call_start" for e in log)
         session.worst = self._worst.get(name, 0)
         session.waiting = sum(

@@ -57,7 +57,7 @@ def plan(
 ) -> Plan:
     """What goes so that nothing is older than *days* and the store is within *megabytes*.
 
-    A session's age is that of its last event; one without a time is as old as the store allows. Sessions
+    A session's age is the time since its agent was active; one without a time is as old as the store allows. Sessions
     active within a day (ended or not), with a request that waits or may still be approved, or with a living
     process on *host* stay; what has no time is a transcript, in which nothing runs.
     """

@@ -26,7 +26,7 @@ _PIDS = 2**31
 
 
 def session(row: tuple[Any, ...]) -> Session:
-    """A row of an engine's list of sessions: name, number, time, calls, worst, ended, time of the first event,
+    """A row of an engine's list of sessions: name, number, time when its agent was active, calls, worst, ended, time of the first event,
     waiting requests, what its last start says; and of the halt that holds number, time, and what it says."""
     name, seq, ts, calls, worst, ended, first, waiting, start, *halt = row
     found = Session(name)

@@ -14,7 +14,7 @@ number of the last event that it knows, is looked through.
 
 from __future__ import annotations
 
-from loopguard_core.store.contract import LAST_NUMBER
+from loopguard_core.store.contract import LAST_NUMBER, NO_SIGN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ WAITING = "opened IS NOT NULL AND resolved IS NULL"
 OF_SESSION = f"BETWEEN s.id << {SHIFT} AND (s.id << {SHIFT}) + {MASK}"
 LAST = f"(SELECT max(id) FROM event WHERE id {OF_SESSION})"
 FIRST = f"(SELECT min(id) FROM event WHERE id {OF_SESSION})"
+#: When the session's agent was active last.
+LAST_SIGN = f"""(SELECT ts FROM event WHERE id {OF_SESSION} AND type NOT IN {NO_SIGN}
+  ORDER BY id DESC LIMIT 1)"""
 LAST_START = f"(SELECT max(id) FROM event WHERE sid = s.id AND mark = {START})"
 
 

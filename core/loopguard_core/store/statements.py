@@ -79,7 +79,7 @@ SELECT {LEAN} FROM (
 WHERE begun.call NOT IN (SELECT call FROM late WHERE type = 'call_end') ORDER BY e.id"""
 
 SESSIONS = f"""
-SELECT s.name, e.seq, e.ts, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
+SELECT s.name, e.seq, {schema.LAST_SIGN}, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
   (SELECT count(*) FROM request WHERE sid = s.id AND {schema.WAITING}), b.data, h.seq, h.ts, h.data
 FROM session AS s CROSS JOIN event AS e ON e.id = {schema.LAST}
 LEFT JOIN event AS b ON b.id = {schema.LAST_START}

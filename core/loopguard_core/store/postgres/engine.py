@@ -172,7 +172,7 @@ class PostgresStore(Store):
         return _number(self._link.rows(sql.CALLS_UPTO, (name, name, number(seq))))
 
     def sessions(self) -> list[Session]:
-        found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(l.ts, 0) DESC, f.at DESC")
+        found = self._link.rows(f"{sql.SESSIONS} ORDER BY coalesce(a.ts, 0) DESC, f.at DESC")
         return [records.session(row) for row in found]
 
     def session(self, session: str) -> Session | None:

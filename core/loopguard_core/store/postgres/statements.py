@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.hashing import blake2b
+from loopguard_core.store.contract import NO_SIGN
 from loopguard_core.store.postgres.schema import WAITING
 from loopguard_core.store.rows import REQUEST_COLUMNS
 from loopguard_core.store.schema import CHANGE, RESET, STANDING, START, TURN
@@ -257,10 +258,13 @@ _HALT = f"""LEFT JOIN LATERAL (SELECT e.seq, e.ts, e.data FROM loopguard.event A
   ORDER BY {_WHOLE_SESSION} DESC, e.seq DESC LIMIT 1) AS h ON true"""
 
 SESSIONS = f"""
-SELECT s.session, l.seq, l.ts, l.calls, l.worst, l.ended, f.ts,
+SELECT s.session, l.seq, a.ts, l.calls, l.worst, l.ended, f.ts,
   (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}), b.data,
   h.seq, h.ts, h.data
 FROM loopguard.session AS s {LATEST}
+LEFT JOIN LATERAL (SELECT e.ts FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.type NOT IN {NO_SIGN}
+  ORDER BY e.seq DESC LIMIT 1) AS a ON true
 LEFT JOIN LATERAL (SELECT e.ts, e.at FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born ORDER BY e.seq LIMIT 1) AS f ON true
 {_START}
