@@ -6,6 +6,7 @@ from loopguard_core.store.schema import (
     APPLICATION_ID,
     FIRST,
     LAST,
+    LAST_SIGN,
     LAST_START,
     MASK,
     VERSION,
@@ -95,7 +96,8 @@ CREATE VIEW calls AS
 SELECT s.name AS session, c.calls AS number, {_TIME.format("c.ts")} AS time, c.tool AS tool,
   {_CUT.format(_ARGS)} AS args,
   coalesce(json_extract(e.data, '$.outcome'), 'pending') AS outcome,
-  {_WORD.format("max(coalesce(c.tier, 0), coalesce(e.tier, 0))")} AS tier,
+  CASE WHEN coalesce(json_extract(c.data, '$.verdict'), json_extract(e.data, '$.verdict')) IS NOT NULL
+    THEN {_WORD.format("max(coalesce(c.tier, 0), coalesce(e.tier, 0))")} END AS tier,
   json_extract(c.data, '$.verdict.count') AS count,
   coalesce(json_extract(e.data, '$.verdict.reason'), json_extract(c.data, '$.verdict.reason')) AS reason,
   json_extract(e.data, '$.duration') AS seconds,
@@ -132,8 +134,8 @@ def _view_of_sessions(more: str) -> str:
     """The view ``sessions``, with *more* columns."""
     return f"""CREATE VIEW sessions AS
 SELECT s.name AS session, json_extract(b.data, '$.agent') AS agent,
-  {_TIME.format("f.ts")} AS started, {_TIME.format("l.ts")} AS last, l.calls AS calls,
-  {_WORD.format("l.worst")} AS worst,
+  {_TIME.format("f.ts")} AS started, {_TIME.format(LAST_SIGN)} AS last, l.calls AS calls,
+  CASE WHEN l.worst > 0 OR json_extract(b.data, '$.policy') <> '' THEN {_WORD.format("l.worst")} END AS worst,
   (SELECT count(*) FROM request AS r WHERE r.sid = s.id AND {WAITING}) AS waiting,
   l.ended AS ended, l.seq AS events, json_extract(b.data, '$.cwd') AS cwd{more}
 FROM session AS s
@@ -175,11 +177,21 @@ DROP VIEW sessions;
 {_view_of_sessions(", json_extract(b.data, '$.host') AS host, json_extract(b.data, '$.user') AS run_by")}
 """
 
+# The text of the views is the latest in every step: this one is for files that had them before.
+_UNJUDGED = f"""
+DROP VIEW calls;
+DROP VIEW payloads;
+DROP VIEW requests;
+{_BY_TABLE}
+{_WHOSE}
+"""
+
 #: The steps in order; a file's ``user_version`` is the number of those it has seen.
 STEPS: tuple[tuple[str, str], ...] = (
     ("the first tables", _TABLES + _VIEWS + _BY_INDEX),
     ("calls are found by a table that no append has to write", _CALLED + _BY_TABLE),
     ("whose a session is", _WHOSE),
+    ("what no guard has judged has no tier", _UNJUDGED),
 )
 
 

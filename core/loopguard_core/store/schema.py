@@ -74,7 +74,7 @@ def key_of(ended: int, call: str) -> str:
 
 
 #: The schema that this version writes: the number of steps in ``migrations``.
-VERSION = 3
+VERSION = 4
 
 
 def version_of(db: sqlite3.Connection) -> int:

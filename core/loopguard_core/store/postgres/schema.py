@@ -10,6 +10,7 @@ before it are those of the SQLite store, and ``bytes``: what the session weighs 
 
 from __future__ import annotations
 
+from loopguard_core.store.contract import NO_SIGN
 from loopguard_core.store.schema import START
 
 #: What holds for a request that waits for a human.
@@ -140,7 +141,8 @@ def _view_of_calls(whole: str, number: str, make: str = "CREATE") -> str:
 SELECT c.session, c.calls AS number, loopguard.shown(c.ts) AS time, c.tool,
   loopguard.cut({_ARGS}) AS args,
   coalesce(loopguard.field(e.data, 'outcome'), 'pending') AS outcome,
-  loopguard.word(greatest(coalesce(c.tier, 0), coalesce(e.tier, 0))) AS tier,
+  CASE WHEN coalesce(loopguard.field(c.data, 'verdict'), loopguard.field(e.data, 'verdict')) IS NOT NULL
+    THEN loopguard.word(greatest(c.tier, e.tier)) END AS tier,
   {count} AS count,
   coalesce(loopguard.field(e.data, 'verdict', 'reason'), loopguard.field(c.data, 'verdict', 'reason'))
     AS reason,
@@ -152,7 +154,8 @@ def _view_of_sessions(more: str, make: str = "CREATE") -> str:
     """The view ``sessions``, with *more* columns."""
     return f"""{make} VIEW loopguard.sessions AS
 SELECT s.session, loopguard.field(b.data, 'agent') AS agent, loopguard.shown(f.ts) AS started,
-  loopguard.shown(l.ts) AS last, l.calls, loopguard.word(l.worst) AS worst,
+  loopguard.shown(a.ts) AS last, l.calls,
+  CASE WHEN l.worst > 0 OR loopguard.field(b.data, 'policy') <> '' THEN loopguard.word(l.worst) END AS worst,
   (SELECT count(*) FROM loopguard.request AS r WHERE r.session = s.session AND {WAITING}) AS waiting,
   l.ended, l.seq AS events, loopguard.field(b.data, 'cwd') AS cwd,
   loopguard.field(b.data, 'host') AS host{more}
@@ -161,6 +164,9 @@ CROSS JOIN LATERAL (SELECT * FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born ORDER BY seq DESC LIMIT 1) AS l
 CROSS JOIN LATERAL (SELECT ts FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born ORDER BY seq LIMIT 1) AS f
+LEFT JOIN LATERAL (SELECT ts FROM loopguard.event AS e
+  WHERE e.session = s.session AND e.born = s.born AND e.type NOT IN {NO_SIGN}
+  ORDER BY seq DESC LIMIT 1) AS a ON true
 LEFT JOIN LATERAL (SELECT data FROM loopguard.event AS e
   WHERE e.session = s.session AND e.born = s.born AND e.mark = {START} ORDER BY seq DESC LIMIT 1) AS b
   ON true;"""
@@ -313,6 +319,11 @@ DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.opened IS NOT NULL)
 EXECUTE FUNCTION loopguard.check_request();
 """
 
+_LATEST_VIEWS = f"""
+{_view_of_calls("loopguard.whole({0})", "loopguard.number({0})", "CREATE OR REPLACE")}
+{_view_of_sessions(", loopguard.field(b.data, 'user') AS run_by", "CREATE OR REPLACE")}
+"""
+
 # A row may say anything, as far as the server is concerned: what is no JSON, or no number, shows nothing, and
 # keeps nobody from the other rows. And what one login says of a host is no other login's to change.
 _CALM = f"""
@@ -342,8 +353,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$
     THEN value::double precision END
 $body$;
 
-{_view_of_calls("loopguard.whole({0})", "loopguard.number({0})", "CREATE OR REPLACE")}
-{_view_of_sessions(", loopguard.field(b.data, 'user') AS run_by", "CREATE OR REPLACE")}
+{_LATEST_VIEWS}
 
 DELETE FROM loopguard.machine;
 ALTER TABLE loopguard.machine ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT current_user,
@@ -358,6 +368,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("what no search path changes, and what a request stays about", _FIRM),
     ("numbers of requests that nobody waits for", _UNHURRIED),
     ("what a row may say, and who speaks for a machine", _CALM),
+    ("what no guard has judged has no tier", _LATEST_VIEWS),
 )
 #: The schema that this version writes.
 VERSION = len(STEPS)
