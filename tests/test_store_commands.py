@@ -101,7 +101,9 @@ def test_prune_says_what_would_go_and_keeps_what_is_in_use(store: Path) -> None:
             opened.append(Event("session_start", name, ts=time.time() - 2 * 86_400))
             opened.append(Event("session_end", name, ts=time.time() - 2 * 86_400))
     wanted = command(store, "prune", "--days", "0", "--dry-run")
-    assert "2 sessions would go" in wanted.out
+    assert "2 sessions would go: 4 events" in wanted.out
+    first = command(store, "prune", "--days", "1", "--megabytes", "0", "--dry-run")
+    assert "older than 1 day\n" in first.out
     assert len(command(store, "sessions", "--json", "--all").objects) == 4
     asked = command(store, "prune", "--days", "0")
     assert (asked.code, "--yes" in asked.err) == (2, True)

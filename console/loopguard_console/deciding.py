@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loopguard_console.keys.keynames import USUAL
-from loopguard_console.render import already_so
+from loopguard_console.render import already_so, counted
 from loopguard_console.stores import settings_of
 from loopguard_core import escape, inbox
 from loopguard_core.agents.ability import limit_of
@@ -150,7 +150,7 @@ class Decider:
         events = self._store.forget(session)
         search.forget(self._store, [session])
         self._store.tidy()
-        return f"deleted, with {events} events"
+        return f"deleted, with {counted(events, 'event')}"
 
     def _settings(self, session: str) -> Config:
         try:

@@ -62,7 +62,7 @@ def open_inputs(target: str, format_name: str = "") -> Iterator[Stream]:
     for line in passed_over[:_SAID]:
         remark(f"skipped {line}")
     if len(passed_over) > _SAID:
-        remark(f"skipped {len(passed_over) - _SAID} more files that are no transcripts")
+        remark(f"skipped {counted(len(passed_over) - _SAID, 'more file')} without a transcript")
 
 
 def say_report(stream: Stream) -> None:

@@ -234,9 +234,9 @@ def size(count: int) -> str:
     return f"{amount:,.1f}T"
 
 
-def counted(number: int, noun: str) -> str:
-    """How many of a thing: ``1 session``, ``3 sessions``."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+def counted(number: int, noun: str, *, short: bool = False) -> str:
+    """How many of a thing: ``1 session``, ``3 sessions``; *short*: ``3.4k sessions``."""
+    return f"{size(number) if short else number} {noun}" + ("" if number == 1 else "s")
 
 
 def session_title(session: Session, width: int) -> str:

@@ -14,6 +14,7 @@ from loopguard_console.inspector.marks import mark_words
 from loopguard_console.render import (
     clock,
     collapse_frames,
+    counted,
     pretty,
     preview,
     safe,
@@ -108,7 +109,7 @@ def markdown(recording: Recording) -> Iterator[str]:
         )
         yield "| " + " | ".join(cells) + " |\n"
     if len(recording) > CALLS:
-        yield f"\n{len(recording) - CALLS} further calls are left out.\n"
+        yield f"\nLeft out: {counted(len(recording) - CALLS, 'further call')}.\n"
 
 
 def _md(text: str) -> str:
@@ -160,7 +161,7 @@ def page(recording: Recording) -> Iterator[str]:
         yield _row(recording, index)
     yield "</table>\n"
     if len(recording) > CALLS:
-        yield f"<p>{len(recording) - CALLS} further calls are left out.</p>\n"
+        yield f"<p>Left out: {counted(len(recording) - CALLS, 'further call')}.</p>\n"
     yield "</body></html>\n"
 
 
@@ -170,7 +171,7 @@ def _text(value: str) -> str:
 
 def _block(value: object) -> str:
     text = pretty(value)
-    more = f"\n… {len(text) - PAYLOAD} more characters" if len(text) > PAYLOAD else ""
+    more = f"\n… {counted(len(text) - PAYLOAD, 'more character')}" if len(text) > PAYLOAD else ""
     return html.escape(safe(collapse_frames(text[:PAYLOAD]), lines=True) + more)
 
 

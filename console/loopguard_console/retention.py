@@ -7,7 +7,7 @@ import os
 import threading
 import time
 
-from loopguard_console.render import size
+from loopguard_console.render import counted, size
 from loopguard_core.config import Config
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
@@ -41,8 +41,8 @@ class Retention(threading.Thread):
             return ""
         events = sum(g.session.seq for g in self.gone)
         weight = size(sum(g.size for g in self.gone))
-        many = f"{len(self.gone)} session" + ("s" if len(self.gone) > 1 else "")
-        return f"retention: {many} forgotten, {events} events, {weight}B"
+        many = counted(len(self.gone), "session")
+        return f"retention: {many} forgotten, {counted(events, 'event')}, {weight}B"
 
     def run(self) -> None:
         try:

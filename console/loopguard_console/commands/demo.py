@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from loopguard_console.demo.stage import Stage
 from loopguard_console.demo.stories import STORIES
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.parameters import Amount
+from loopguard_console.render import counted
 from loopguard_console.stores import Options
 from loopguard_core.store.contract import Session
 from loopguard_core.store.door import open_store
@@ -65,7 +67,7 @@ def demo(
         emit(told)
         return
     say(
-        f"The demo's agent made {told['calls']} calls; the strongest verdict was {told['worst']}. "
+        f"The demo's agent made {counted(told['calls'], 'call')}; the strongest verdict was {told['worst']}. "
         "To connect your agent: loopguard-console install --help"
     )
 
@@ -80,7 +82,7 @@ def _end_in_order() -> None:
         signal.signal(number, end)
 
 
-def _told(stage: Stage) -> dict[str, object]:
+def _told(stage: Stage) -> dict[str, Any]:
     with contextlib.closing(open_store(stage.store)) as store:
         session = store.session(stage.session) or Session(stage.session)
     return {

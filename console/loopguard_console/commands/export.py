@@ -14,6 +14,7 @@ from loopguard_console.exporting import export as write_out
 from loopguard_console.files import write_new
 from loopguard_console.output import emit, json_option, say
 from loopguard_console.progress import watched
+from loopguard_console.render import counted
 from loopguard_console.stores import Options, find_session, reading
 from loopguard_console.targets import is_session, target_events
 from loopguard_core.events import encode
@@ -63,7 +64,7 @@ def export(
     if as_json:
         emit({"file": out, "events": events})
     else:
-        say(f"{events} events written to {out}")
+        say(f"{counted(events, 'event')} written to {out}")
 
 
 def _lines(options: Options, targets: tuple[str, ...]) -> Iterator[str]:

@@ -78,14 +78,16 @@ def _report(going: Plan, now: float, as_json: bool, *, gone: bool) -> None:
     if not going.going:
         say("Nothing has to go.")
     elif gone:
-        say(f"{_count(going)} forgotten: {going.events} events, {size(going.size)}B.")
+        say(f"{_count(going)} forgotten: {counted(going.events, 'event')}, {size(going.size)}B.")
     else:
         called([each.session for each in going.going])
         heads = ("session", "agent", "events", "size", "last active", "why")
         table(heads, [_cells(each, now) for each in going.going], right=(2, 3))
-        say(f"{_count(going)} would go: {going.events} events, {size(going.size)}B.")
+        say(f"{_count(going)} would go: {counted(going.events, 'event')}, {size(going.size)}B.")
     if going.in_use:
-        say(f"{len(going.in_use)} more would, but run, wait or were active within a day.")
+        many = len(going.in_use)
+        do = "runs, waits or was" if many == 1 else "run, wait or were"
+        say(f"{many} more would, but {do} active within a day.")
 
 
 def _count(going: Plan) -> str:

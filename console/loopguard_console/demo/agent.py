@@ -18,6 +18,7 @@ import time
 import click
 
 from loopguard_console.demo.stories import STORIES, Step, Story
+from loopguard_console.render import counted
 from loopguard_core.shim import Decision, LoopGuard
 from loopguard_core.verdict import Tier
 
@@ -55,7 +56,7 @@ class Agent:
             if refused_in_a_row == _GIVES_UP_AFTER:
                 self._give_up()
                 return
-        _say(f"the story is told: {self.ran} calls ran, {self.refused} were refused")
+        _say(f"the story is told: {counted(self.ran, 'call')} ran, {self.refused} refused")
 
     def _try(self, step: Step) -> Decision:
         self._pause(step.pause)

@@ -54,7 +54,9 @@ def _of(machine: Machine, now: float) -> Finding:
     runs = counted(machine.running, "session")
     if machine.behind:
         told = span(now - (machine.told or now))
-        what = f"{host}: {runs}, {heard}; {machine.behind} events waited there {told} ago"
+        what = (
+            f"{host}: {runs}, {heard}; {counted(machine.behind, 'event')} waited there {told} ago"
+        )
         return Finding(
             AREA, NOTE, what, "they come as soon as an agent or console there reaches the store"
         )

@@ -9,7 +9,7 @@ from textual.content import Content
 from loopguard_console.inspector.costs import spent
 from loopguard_console.inspector.grounds import grounds
 from loopguard_console.inspector.marks import reset_words
-from loopguard_console.render import clock, pretty, safe, signature_label, size, span
+from loopguard_console.render import clock, counted, pretty, safe, signature_label, span
 from loopguard_console.viewing.view import View
 from loopguard_core.events import Event
 from loopguard_core.recording.calls import Row
@@ -246,7 +246,7 @@ def _repeated(view: View, row: Row) -> str:
     if before is not None and row.outcome in ("ok", "error"):
         one, other = recording.result(before), recording.result(view.cursor)
         words.append(
-            f"identical answer ({size(len(pretty(one)))} characters)"
+            f"identical answer ({counted(len(pretty(one)), 'character', short=True)})"
             if one == other
             else "the answers differ"
         )

@@ -7,7 +7,7 @@ import difflib
 from textual.content import Content
 
 from loopguard_console.keys.keynames import KeyNames
-from loopguard_console.render import collapse_frames, pretty, safe, size
+from loopguard_console.render import collapse_frames, counted, pretty, safe, size
 from loopguard_console.viewing.view import View
 from loopguard_core.recording.calls import Row
 
@@ -40,7 +40,7 @@ def payload(title: str, text: str, names: KeyNames) -> Content:
     more = len(text) - SHOWN
     return Content.assemble(
         (title, "bold $text-primary"),
-        (f"  {size(len(text))} characters\n", "$dim"),
+        (f"  {counted(len(text), 'character', short=True)}\n", "$dim"),
         (shown or "(empty)", "" if shown else "$dim"),
         (
             f"\n… {size(more)} more; {names.of('pager')} shows all of it" if more > 0 else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loopguard_console.render import counted
 from loopguard_console.screens.deciding import DecidingScreen
 from loopguard_console.screens.dialogs import Answer, Dialog
 
@@ -82,5 +83,7 @@ class Managing(DecidingScreen):
                 app.gone(session)
 
         calls = known.calls if known is not None else 0
-        does = f"Its {calls} calls and all that was said about them are removed for good."
+        does = (
+            f"It is removed for good with {counted(calls, 'call')} and all that was said about it."
+        )
         await app.open_screen(Dialog("Delete", app.title_of(session), does=does), answer)

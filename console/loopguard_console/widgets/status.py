@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import clock, counted, cut_head, safe, size
+from loopguard_console.render import clock, counted, cut_head, safe
 from loopguard_console.widgets.pane import Pane
 
 #: What the guard does about a call in each mode.
@@ -71,7 +71,9 @@ class StatusBar(Pane):
                 (f"judged with {safe(guard.policy.name, 24)}, not as recorded ", "$text-accent")
             ]
         if view.recording.lost:
-            parts.insert(0, (f"{size(view.recording.lost)} events missing ", "$text-error"))
+            parts.insert(
+                0, (f"{counted(view.recording.lost, 'event', short=True)} missing ", "$text-error")
+            )
         return parts
 
     def _behind(self, desk: Desk) -> list[tuple[str, str]]:
@@ -79,7 +81,7 @@ class StatusBar(Pane):
         if not desk.behind:
             return []
         worst = max(desk.behind, key=lambda machine: machine.behind)
-        what = f"{safe(worst.host, 20)} is {size(worst.behind)} events behind"
+        what = f"{safe(worst.host, 20)} is {counted(worst.behind, 'event', short=True)} behind"
         if len(desk.behind) > 1:
             what = f"{len(desk.behind)} machines behind, {what}"
         return [(f" {what} ", "$text-warning"), (" ", "")]

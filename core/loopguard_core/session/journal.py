@@ -407,8 +407,8 @@ class Journal:
         except StoreError as error:
             self.fail(error)
             return None
-        missing = f"; {self.dropped} events are missing from it" if self.dropped else ""
-        self.say(f"the event store is back{missing}")
+        lost = f"; {self.dropped} event{'s are' if self.dropped > 1 else ' is'} missing from it"
+        self.say("the event store is back" + lost * bool(self.dropped))
         self.failure, self.dropped, self._pause, self._said = "", 0, _FIRST_PAUSE, False
         return self.store
 

@@ -72,7 +72,9 @@ def plan(
         elif _in_use(session, now, host, late):
             made.in_use.append(session)
         else:
-            reason = f"older than {days:g} days" if session.last_ts else "has no time"
+            reason = (
+                f"older than {days:g} day{'s' * (days != 1)}" if session.last_ts else "has no time"
+            )
             made.going.append(Going(session, reason, store.size(session.session)))
     if megabytes is not None:
         excess = store.size() - made.size - megabytes * 1e6
