@@ -32,6 +32,17 @@ STOPS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 SIGNALS = Path("/proc/self/status")
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Where these tests run under ``nohup``, what they start would ignore a hangup, too."""
+    ignored = [number for number in STOPS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def catches(pid: int, number: int) -> bool:
     """Whether process *pid* has a handler for a signal."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -53,6 +64,7 @@ def stopped_while_it_listens(host: Agent, number: int, data: bytes) -> tuple[int
 
 
 @pytest.mark.skipif(not SIGNALS.exists(), reason="it cannot be seen when the hook listens")
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", STOPS)
 @pytest.mark.parametrize(("config", "refused"), [(DENY, True), ("", False)])
 def test_a_hook_that_is_stopped_answers_as_configured(
