@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks import Host
-from loopguard_core import escape
+from loopguard_core import escape, inbox
 from loopguard_core.store.door import open_store
 from sessions import meanwhile, pending, session, store_in
 
@@ -14,7 +14,8 @@ RUNS = 'policy = "graded"\n[unanswered]\nblock = "run"\nhalt = "run"\n'
 
 def test_each_call_that_runs_without_an_answer_says_so_and_why(tmp_path: Path) -> None:
     nobody = {"block": "run", "halt": "run"}
-    with session(store_in(tmp_path), unanswered=nobody) as live:
+    store, said = store_in(tmp_path), list[str]()
+    with session(store, unanswered=nobody, said=said) as live:
         for number in range(1, 7):
             decision = live.before("search", {"q": 1})
             assert decision.run
@@ -22,6 +23,9 @@ def test_each_call_that_runs_without_an_answer_says_so_and_why(tmp_path: Path) -
             if number >= 3:
                 assert advice.startswith("[loopguard] Nobody answered, so this call ran. ")
                 assert "search" in advice and "was not run" not in advice
+        assert len(said) == 4
+        assert all("call runs" in line and "not run" not in line for line in said)
+        assert inbox.waiting(store) == [], "there is nothing left to decide about them"
 
 
 def test_a_hook_says_it_beside_the_result(tmp_path: Path) -> None:

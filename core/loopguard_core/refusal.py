@@ -156,6 +156,8 @@ def for_person(
     if request:
         fields.append(f"request={request}")
     happened = _HELD if held else _happened(why)
+    if runs and not waits:
+        happened = _once(happened)
     line = f"{does}: {' '.join(fields)}: {plain(happened, 300)}"
     if runs and not waits:
         return line
