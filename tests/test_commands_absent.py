@@ -18,9 +18,15 @@ def test_a_word_for_a_session_that_nobody_runs_says_so(tmp_path: Path) -> None:
     assert asked is not None
     assert "nobody runs s now; it holds when it goes on" in command(place, "approve", "R1").out
     assert "nobody runs s now" in command(place, "reset", "s").out
+    for act in ("halt", "resume"):
+        assert f"s: {act}" in (out := command(place, act, "s").out)
+        assert "nobody runs s now" in out
+    assert command(place, "resume", "s").out == "s: not halted; nothing was changed\n"
+    assert "nobody runs s now" in command(place, "revoke", "R1-late").out
     for said in (
         decider.hold("s", "tool:search"),
         decider.halt("s", "turn", True),
+        decider.resume("s"),
         decider.reset("s", "session", ""),
     ):
         assert "nobody runs the session now: it holds when it goes on" in said

@@ -109,7 +109,7 @@ class Decider:
         done = escape.resume(self._store, session, note=note)
         if done.already and not done.sessions:
             return already_so(done.already[0])
-        return f"resumed{_covered(done)}"
+        return f"resumed{_covered(done)}{_absent(done)}"
 
     def revoke(self, session: str, grant: str) -> str:
         """Take a grant back."""

@@ -163,7 +163,7 @@ def resume(
     for name in freed:
         seq = write(store, name, "resume", {}, by, note)
         settled += settle(store, name, seq, lambda r: r.cause == "latch", "approved", by, note)
-    return Decided("resumed", freed, covered=settled, already=already)
+    return Decided("resumed", freed, covered=settled, absent=absent(store, freed), already=already)
 
 
 def cancel(store: Store, session: str, *, by: str = "", note: str = "") -> Decided:
@@ -186,7 +186,7 @@ def revoke(store: Store, grant: str, *, session: str = "", by: str = "", note: s
             known = store.session(name)
             return Decided("revoked", [], grant=grant, already=[known] if known else [])
         write(store, name, "revoke", {"grant": grant}, by, note)
-        return Decided("revoked", [name], grant=grant)
+        return Decided("revoked", [name], grant=grant, absent=absent(store, [name]))
     raise DecisionError(f"there is no grant {grant}; `loopguard-console grants` lists them")
 
 
