@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from commands import command
 from importing import DATA
 from loopguard_console.cli import cli
 from shared import SHARED, shared
@@ -69,3 +70,21 @@ def test_standard_input_is_a_file_too() -> None:
         cli, ["stats", "-", "--json"], input=(DATA / "ours.jsonl").read_bytes()
     )
     assert [json.loads(line)["session"] for line in done.stdout.splitlines()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_files_without_a_session_are_no_answer(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "half.jsonl"
+    file.write_text('{"type":"call"}\n')
+    done = command(None, "stats", *options, file)
+    assert (done.code, done.out) == (2, "")
+    assert "no session in it yet" in done.err and "nothing to count" in done.err
+
+
+def test_what_no_memory_holds_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("loopguard_console.commands.stats.open_recordings", too_much)
+    done = command(None, "stats", "/dev/zero")
+    assert (done.code, done.err) == (1, "loopguard-console: there is not enough memory for that\n")

@@ -157,6 +157,8 @@ def main(argv: list[str] | None = None) -> None:
         code = _say(str(error), 2)
     except (Failure, StoreError) as error:
         code = _say(str(error), 1)
+    except MemoryError:
+        code = _say("there is not enough memory for that", 1)
     except BrokenPipeError:
         _drop_output()
         code = 0

@@ -170,6 +170,8 @@ def find_session(store: Store | None, named: str) -> Session:
 
     Of several that begin so the one that runs is meant, where only one does.
     """
+    if not named.strip():
+        raise Refused("no session has an empty name; `loopguard-console sessions --all` lists them")
     sessions = [] if store is None else store.sessions()
     for found in may_mean(sessions, named):
         if len(found) == 1:

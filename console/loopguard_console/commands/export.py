@@ -88,7 +88,8 @@ def _reports(
 ) -> None:
     """One report or test for each session."""
     if not folder.is_dir():
-        raise Refused(f"{folder}: no such folder to write to")
+        wrong = "a file; name a folder" if folder.exists() else "no such folder to write to"
+        raise Refused(f"{folder}: {wrong}")
     for recording in _recordings(options, targets):
         try:
             files = write_out(recording, kind, folder)

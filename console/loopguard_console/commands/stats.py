@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from loopguard_console.errors import Refused
 from loopguard_console.inspector.costs import dollars, many
 from loopguard_console.output import emit, json_option, remark, table
 from loopguard_console.parameters import format_option
@@ -66,10 +67,13 @@ def stats(files: tuple[str, ...], format_name: str, as_json: bool) -> None:
 
 
 def _sessions(files: tuple[str, ...], format_name: str) -> Iterator[dict[str, Any]]:
+    """A line for each session. Raises ``Refused`` where there is none in all *files*."""
+    found = False
     for file in files:
         skipped: list[str] = []
         reports = []
         for recording in open_recordings(file, format=format_name, skipped=skipped):
+            found = True
             yield _numbers(recording)
             if recording.report not in reports:
                 reports.append(recording.report)
@@ -78,6 +82,8 @@ def _sessions(files: tuple[str, ...], format_name: str) -> Iterator[dict[str, An
         for report in reports:
             for line in report.lines_for_people():
                 remark(f"{report.place}: {line}")
+    if not found:
+        raise Refused(f"no session in {', '.join(files)}: there is nothing to count")
 
 
 def _numbers(recording: Recording) -> dict[str, Any]:
