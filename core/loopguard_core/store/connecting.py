@@ -180,9 +180,25 @@ def _has_log(path: str) -> bool:
         return False
 
 
-def _uri(path: str) -> str:
+def sweep(path: str) -> None:
+    """Take away the empty log that reading leaves beside a store, where nobody has it open.
+
+    Only a connection that may write does so, if it is the last one to close the file.
+    """
+    try:
+        if os.access(path, os.W_OK) and os.stat(logs(path)[0]).st_size == 0:
+            db = _connect(_uri(path, "rw"), uri=True)
+            try:
+                db.execute("SELECT 1 FROM sqlite_master").fetchall()
+            finally:
+                db.close()
+    except (OSError, sqlite3.Error) as error:
+        pass_on(error)  # somebody is in the way, and leaves after us
+
+
+def _uri(path: str, mode: str = "ro") -> str:
     place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return f"file:{place}?mode=ro"
+    return f"file:{place}?mode={mode}"
 
 
 def _readable(path: str) -> sqlite3.Connection:

@@ -485,6 +485,8 @@ class Link:
                 self.tidy(cut=True)
             self.closed = True
             self._drop()
+            if self.read_only:
+                connecting.sweep(self.path)
 
     def before_fork(self) -> None:
         """No connection may cross a fork: both sides open their own again."""

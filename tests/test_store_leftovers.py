@@ -1,0 +1,53 @@
+"""Who only reads a store leaves nothing beside it, and takes nothing away from who writes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commands import command
+from loopguard_core.events import Event
+from loopguard_core.store.door import open_store
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    place = tmp_path / "store" / "e.db"
+    store = open_store(str(place))
+    store.append(Event("session_start", "s", ts=1.0, data={"agent": "a"}))
+    store.close()
+    return place
+
+
+READING = ("sessions --all", "status", "show s", "query sessions", "export s", "open s --json")
+
+
+@pytest.mark.parametrize("line", READING)
+def test_a_command_that_reads_leaves_no_log(place: Path, line: str) -> None:
+    command(place, *line.split())
+    assert not [name for name in os.listdir(place.parent) if name.endswith(("-wal", "-shm"))]
+
+
+def test_the_log_of_who_writes_stays(place: Path) -> None:
+    writer = open_store(str(place))
+    writer.append(Event("note", "s", ts=2.0))
+    for written in (3, 4):
+        reader = open_store(str(place), read_only=True)
+        assert reader.last("s") == written - 1
+        reader.close()
+        reader.close()
+        assert writer.append(Event("note", "s", ts=3.0)) == written
+        writer.tidy()  # now its log is empty
+    writer.close()
+    assert os.listdir(place.parent).count("e.db-wal") == 0
+
+
+def test_two_readers_and_one_of_them_leaves(place: Path) -> None:
+    one, other = (open_store(str(place), read_only=True) for _ in range(2))
+    assert one.last("s") == other.last("s") == 1
+    one.close()
+    assert other.last("s") == 1
+    other.close()
+    assert not [name for name in os.listdir(place.parent) if name.endswith(("-wal", "-shm"))]
