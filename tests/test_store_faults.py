@@ -320,7 +320,7 @@ def test_a_store_in_a_folder_where_nothing_can_be_written(mode: str) -> None:
 def test_the_clock_may_go_backwards(place: Path) -> None:
     store = open_store(str(place))
     for ts in (5.0, 3.0, 9.0, 1.0):
-        store.append(Event("note", "s", ts=ts))
+        store.append(Event("assistant_text", "s", ts=ts))
     assert [(e.seq, e.ts) for e in store.read("s")] == [(1, 5.0), (2, 3.0), (3, 9.0), (4, 1.0)]
     session = store.session("s")
     assert session is not None and session.last_ts == 1.0

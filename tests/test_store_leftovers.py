@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,17 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
+def logs(place: Path) -> list[Path]:
+    return [file for file in place.parent.iterdir() if file.name.endswith(("-wal", "-shm"))]
+
+
 READING = ("sessions --all", "status", "show s", "query sessions", "export s", "open s --json")
 
 
 @pytest.mark.parametrize("line", READING)
 def test_a_command_that_reads_leaves_no_log(place: Path, line: str) -> None:
     command(place, *line.split())
-    assert not [name for name in os.listdir(place.parent) if name.endswith(("-wal", "-shm"))]
+    assert not logs(place)
 
 
 def test_the_log_of_who_writes_stays(place: Path) -> None:
@@ -41,7 +44,7 @@ def test_the_log_of_who_writes_stays(place: Path) -> None:
         assert writer.append(Event("note", "s", ts=3.0)) == written
         writer.tidy()  # now its log is empty
     writer.close()
-    assert os.listdir(place.parent).count("e.db-wal") == 0
+    assert not logs(place)
 
 
 def test_two_readers_and_one_of_them_leaves(place: Path) -> None:
@@ -50,4 +53,4 @@ def test_two_readers_and_one_of_them_leaves(place: Path) -> None:
     one.close()
     assert other.last("s") == 1
     other.close()
-    assert not [name for name in os.listdir(place.parent) if name.endswith(("-wal", "-shm"))]
+    assert not logs(place)
