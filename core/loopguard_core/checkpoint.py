@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
 
 _SEAL = 16
-_FORMAT = 6
+_FORMAT = 7
 _STALE = 2 * 86_400.0
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
 from loopguard_core.events import GOES_ON, Event, Judged
 from loopguard_core.identity import EXACT, Digester
+from loopguard_core.opened import OpenCall
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
 from loopguard_core.traits import TraitTable
@@ -25,30 +26,6 @@ if TYPE_CHECKING:
 MODES = ("observe", "ask", "enforce")
 #: signatures of a turn whose last result is known to a grant "until the result changes"
 _REMEMBERED = 4096
-
-
-class _Open:
-    """A call between its start and its end."""
-
-    __slots__ = ("args", "call", "hit", "request", "ruling", "spoken", "start", "started")
-
-    def __init__(
-        self,
-        start: Event | None,
-        call: Call,
-        args: object,
-        hit: str,
-        ruling: Ruling,
-        spoken: int,
-    ) -> None:
-        self.start = start
-        self.call = call
-        self.args = args
-        self.hit = hit
-        self.ruling = ruling
-        self.spoken = spoken
-        self.started = ruling.action == "run" and not ruling.released
-        self.request = ""
 
 
 class Guard:
@@ -81,15 +58,17 @@ class Guard:
         self.latch: Halt | None = None
         self.seq = 0
         self.turns = 0
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenCall] = {}
         self._unique = unique
         self._seen: set[str] = set()
         self._requests: dict[str, tuple[str, str, float | None]] = {}
         self._unanswered: dict[str, tuple[str, float | None]] = {}
         self._results: dict[str, str] = {}
+        #: what ended while its message went on, by message, tool and digest
+        self._read: set[tuple[str, str, str]] = set()
         self._spoken = 0
         self._last_ts: float | None = None
-        self._ruled: _Open | None = None
+        self._ruled: OpenCall | None = None
         self.reading = Reading(policy.schemes, self.traits, self.digester, ours=ours)
 
     # -- records ---------------------------------------------------------------------------------
@@ -105,7 +84,7 @@ class Guard:
         call, args = self.reading.call_of(event, self._last_ts)
         hit = event.text("breakpoint") if "breakpoint" in event.data else ""
         ruling = self._rule(call, hit)
-        self._ruled = _Open(event, call, args, hit, ruling, self._spoken)
+        self._ruled = OpenCall(event, call, args, hit, ruling, self._spoken)
         return ruling
 
     def review(self, call: str) -> Ruling | None:
@@ -140,9 +119,9 @@ class Guard:
 
         For hosts that do not name calls; *digest* is that of the scheme ``exact``.
         """
-        named = [o.call for o in self._open.values() if o.call.tool == tool]
-        same = [c for c in named if c.records.get(EXACT, {}).get("a") == digest]
-        return (same or named)[0].call if named else ""
+        named = [o for o in self._open.values() if o.call.tool == tool]
+        same = [o for o in named if o.digest == digest]
+        return (same or named)[0].call.call if named else ""
 
     def is_open(self, call: str, tool: str, digest: str, message: str = "") -> bool:
         """Whether *call* is open, and one of *tool* with these exact arguments, and of *message* if that is given.
@@ -154,13 +133,18 @@ class Guard:
             return False
         if message and opened.call.message != message:
             return False
-        return opened.call.records.get(EXACT, {}).get("a") == digest
+        return opened.digest == digest
 
-    def peer_message(self, agent: str = "") -> str:
-        """The message of a call of *agent* in this turn that is still open, for hosts that name none."""
-        for open_call in reversed(self._open.values()) if self._open else ():
-            if open_call.call.agent == agent and open_call.spoken == self._spoken:
-                return open_call.call.message
+    def peer_message(self, tool: str, digest: str, agent: str = "") -> str:
+        """The message of a call of *agent* in this turn that is still open, for hosts that name none.
+
+        Not that of one whose message has had an answer to this very call: who asks again has read it. *digest* as
+        for ``open_call``.
+        """
+        for opened in reversed(self._open.values()) if self._open else ():
+            if opened.call.agent == agent and opened.spoken == self._spoken:
+                message = opened.call.message
+                return "" if (message, tool, digest) in self._read else message
         return ""
 
     def unanswered(self, signature: str, ts: float | None) -> str:
@@ -199,6 +183,7 @@ class Guard:
         twin._requests = dict(self._requests)
         twin._unanswered = dict(self._unanswered)
         twin._results = dict(self._results)
+        twin._read = set(self._read)
         twin._ruled = None
         return twin
 
@@ -222,7 +207,7 @@ class Guard:
         for name in _STATE:
             setattr(self, name, thaw(state[name]))
         for call, hit, ruling, spoken, request in state["open"]:
-            opened = _Open(None, thaw(call), None, hit, thaw(ruling), spoken)
+            opened = OpenCall(None, thaw(call), None, hit, thaw(ruling), spoken)
             opened.request = request
             self._open[opened.call.call] = opened
         members = getattr(self.policy, "members", ())
@@ -329,14 +314,16 @@ class Guard:
         if opened.spoken != self._spoken and not self.policy.spans_turns:
             return None  # a human has spoken since: what began before counts nothing after it
         kind = str(event.data["outcome"])
-        if kind == "blocked":
-            self._refused(opened, event.seq)
-            return None
         message = opened.call.message
         closes = not self._open or not any(
             o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
             for o in self._open.values()
         )
+        if not closes:
+            self._read.add((message, opened.call.tool, opened.digest))
+        if kind == "blocked":
+            self._refused(opened, event.seq)
+            return None
         outcome = self.reading.outcome_of(event, opened.call, opened.args, opened.start, closes)
         self._answered(opened, outcome)
         if not opened.started:
@@ -346,7 +333,7 @@ class Guard:
             self.latch = Halt(event.seq, note=verdict.reason, verdict=verdict)
         return verdict
 
-    def _answered(self, opened: _Open, outcome: Outcome) -> None:
+    def _answered(self, opened: OpenCall, outcome: Outcome) -> None:
         signature = opened.ruling.verdict.signature
         exact = outcome.records.get(EXACT)
         digest = "" if exact is None else str(exact.get("r", ""))
@@ -359,7 +346,7 @@ class Guard:
             if grant is not None:
                 grant.answered(signature, digest)
 
-    def _refused(self, opened: _Open, seq: int) -> None:
+    def _refused(self, opened: OpenCall, seq: int) -> None:
         verdict, cause = opened.ruling.verdict, opened.ruling.cause
         if opened.started:
             self.policy.end(opened.call, Outcome("blocked", {}))
@@ -386,6 +373,7 @@ class Guard:
         self._requests.clear()
         self._unanswered.clear()
         self._results.clear()
+        self._read.clear()
         self.policy.turn("user")
 
     def _turn_start(self, event: Event) -> None:
@@ -479,7 +467,7 @@ class Guard:
 
 
 _SEEN = ("mode", "settings", "seq", "turns", "controls", "latch")
-_STATE = (*_SEEN, "_requests", "_unanswered", "_results", "_spoken", "_seen", "_last_ts")
+_STATE = (*_SEEN, "_requests", "_unanswered", "_results", "_read", "_spoken", "_seen", "_last_ts")
 
 _HANDLERS = {
     "call_start": Guard._call_start,

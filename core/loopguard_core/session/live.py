@@ -406,7 +406,7 @@ class LiveSession:
             "call": call,
             "tool": tool,
             "args": args,
-            "message": message or guard.peer_message(agent) or call,
+            "message": message or guard.peer_message(tool, ids["exact"]["a"], agent) or call,
             "ids": ids,
         }
         if agent:
