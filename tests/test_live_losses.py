@@ -24,7 +24,7 @@ from loopguard_core.session.live import LiveSession
 from loopguard_core.store.sqlite import SqliteStore
 from sessions import GRADED, call
 
-STEPS = ("work", "work", "delete", "keep", "restore", "lock", "unlock")
+STEPS = ("work", "work", "delete", "keep", "branch", "restore", "lock", "unlock")
 
 
 class Noted(SqliteStore):
@@ -52,11 +52,17 @@ class Place:
         self.store = Faulty(self.real)
         self.live = LiveSession(Config(GRADED), "s", store=self.store, say=lambda line: None)
         self.calls = 0
+        self.elsewhere: set[tuple[str, float | None]] = set()
+        self.met = 0
 
     def work(self) -> None:
         """A call, of two events."""
         self.calls += 1
         call(self.live, args={"n": self.calls})
+        if not self.store.broken:
+            met = {(e.type, e.ts) for e in self.real.read("s")} & self.elsewhere
+            self.elsewhere -= met
+            self.met += len(met)
 
     def delete(self) -> None:
         for path in self.path.parent.glob("events.db*"):
@@ -68,6 +74,15 @@ class Place:
         if self.path.exists():
             with closing(sqlite3.connect(self.path)) as db:
                 db.execute("VACUUM INTO ?", (str(self.copy),))
+
+    def branch(self) -> None:
+        """Another process of the session goes on in the copy."""
+        if self.copy.exists():
+            with closing(SqliteStore(str(self.copy))) as store:
+                before = store.last("s")
+                other = LiveSession(Config(GRADED), "s", store=store, say=print)
+                call(other, args={"elsewhere": True})
+                self.elsewhere |= {(e.type, e.ts) for e in store.read("s", after=before)}
 
     def restore(self) -> None:
         """The copy takes the place of the store, which has more by now."""
@@ -88,7 +103,7 @@ class Place:
         self.work()
         log = self.real.read("s")
         said = sum(e.data["count"] for e in log if e.type == "gap")
-        return said, self.real.beside + 2 * self.calls - len(log)
+        return said, self.real.beside + 2 * self.calls + self.met - len(log)
 
 
 @given(steps=st.lists(st.sampled_from(STEPS), max_size=12))
@@ -96,6 +111,8 @@ class Place:
 @example(steps=["work", "delete", "work", "work", "delete", "work", "delete"])
 @example(steps=["work", "delete", "work", "keep", "work", "delete", "work", "restore", "work"])
 @example(steps=["work", "lock", "work", "unlock", "work", "keep", "delete", "work", "restore"])
+@example(steps=["work", "keep", "branch", "work", "restore"])
+@example(steps=["keep", "branch", "branch", "work", "restore", "delete"])
 @example(steps=["work", "delete", "lock", "work", "delete", "unlock", "delete"])
 @settings(max_examples=25, deadline=None)
 def test_what_is_said_to_be_missing_is_what_is_missing(steps: list[str]) -> None:

@@ -72,7 +72,7 @@ class Journal:
         self.owed: list[Event] = []
         self.failure = ""
         self._holding: Holding | None = None
-        self._gaps: list[Event] = []
+        self._marks: list[Event] = []
         self._losses: Losses | None = None
         self._fresh = fresh
         self.say = say
@@ -369,13 +369,12 @@ class Journal:
 
         self.say(str(error))
         self.owed.clear()
-        self._losses = self._losses or Losses(self._gaps)
+        self._losses = self._losses or Losses(self._marks)
         said = {**self.opening(), "resumed": True, "reason": "replaced"}
         known, start = self.guard.seq + self.dropped, self.event("session_start", said)
-        since = heard(
-            self.guard.latest, writing, self._failed_at if self.failure else None, self.word
-        )
-        seq, words = self._losses.begin_anew(store, start, known, since, error.kept)
+        failed = self._failed_at if self.failure else None
+        since = heard(self.guard.latest, writing, failed, self.word)
+        seq, words = self._losses.begin_anew(store, start, known, since, error)
         if seq:
             self._lossy = True
             for word in words:
@@ -387,8 +386,8 @@ class Journal:
             self._lossy = False
         elif event.type in WORDS:
             self.word = event
-        elif event.type == "gap" and event.seq:
-            self._gaps.append(event)
+        elif event.type in ("gap", "session_start") and event.seq:
+            self._marks.append(event)
         self.guard.apply(event)
 
     # -- a store that fails ----------------------------------------------------------------------
@@ -416,7 +415,8 @@ class Journal:
         """Say in the log what it misses. Raises ``StoreError`` where it is not back."""
         if not self._begun:
             start = self.event("session_start", {**self.opening(), "resumed": True})
-            self.guard.seq = store.append(start)
+            self.guard.seq = start.seq = store.append(start)
+            self._marks.append(start)
             self._begun = True
         if self._check_replaced(store) or not self.dropped:
             return

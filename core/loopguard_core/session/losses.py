@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopguard_core.events import Event
-from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError
+from loopguard_core.store.contract import CUT, REPLACED, WORDS, Replaced, Stale, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from loopguard_core.store.contract import Store
 
-REASON = "the event store was replaced while the session ran"
+#: Why all processes of a session miss the same events: the first to find it out says so for those it knew.
+_SHARED = (REPLACED, CUT)
 _TRIES = 20
 #: Seconds for which a process may write on in a file that is gone.
 _UNNOTICED = 0.06
@@ -22,53 +23,61 @@ _PAGE = 256
 class Losses:
     """What a process knows to be missing from its session's log.
 
-    *gaps* are those that it met in the log and that stand in it; they are kept up to date.
+    *marks* are the gaps that it met in the log, and the starts of processes since its own; they are kept up to date.
     """
 
-    __slots__ = ("_gaps", "_gone")
+    __slots__ = ("_gone", "_marks")
 
-    def __init__(self, gaps: list[Event]) -> None:
-        self._gaps = gaps
+    def __init__(self, marks: list[Event]) -> None:
+        self._marks = marks
         self._gone: list[Event] = []
 
     def begin_anew(
-        self, store: Store, start: Event, known: int, since: float, kept: bool
+        self, store: Store, start: Event, known: int, since: float, error: Replaced
     ) -> tuple[int, list[Event]]:
         """Write *start* to *store*, and a ``gap`` with all that is missing there.
 
         *known*: how many events the log had, with those that could not be written. The store may be empty, a copy of
         long ago, or have been begun anew by another process of the session, which counted what it knew. Unless the
-        log was *kept*, something is missing. Gives the number of the log's last event, 0 where nothing was written
-        since nothing is missing, and what people said in the store after *since*. Raises ``StoreError``.
+        log was ``kept``, as *error* says, something is missing. Gives the number of the log's last event, 0 where
+        nothing was written since nothing is missing, and what people said in the store after *since*. Raises
+        ``StoreError``.
         """
         for _ in range(_TRIES):
             try:
-                return self._begin_anew(store, start, known, since, kept)
+                return self._begin_anew(store, start, known, since, error)
             except (Replaced, Stale):  # a store tells once that it is another one
                 continue
         raise StoreError(f"the log of {start.session} changes too fast to be added to; try again")
 
     def _begin_anew(
-        self, store: Store, start: Event, known: int, since: float, kept: bool
+        self, store: Store, start: Event, known: int, since: float, error: Replaced
     ) -> tuple[int, list[Event]]:
         last = store.last(start.session)
-        met = [*self._gaps, *self._gone]
+        starts = [e for e in store.standing(start.session, last) if e.type == "session_start"]
+        gaps = [mark for mark in self._marks if mark.type == "gap"]
+        met = [*gaps, *self._gone]
         news = _news(store, start.session, last, since)
         words = [event for event in news if event.type in WORDS]
-        others = [e for e in news if e.text("reason") == REASON and not _among(e, met)]
-        ours = others[0].seq - 2 if others else last  # theirs begins with a start and a gap
+        others = [e for e in news if e.text("reason") in _SHARED and not _among(e, met)]
+        heard_of = [mark for mark in self._marks if mark.type == "session_start"]
+        begun = min((mark.ts or 0.0 for mark in heard_of), default=float("inf"))
+        strange = [s for s in starts if (s.ts or 0.0) > begun and not _among(s, heard_of)]
+        # what begins with another's start, or with its start and gap, was never ours
+        ours = min([last, *(s.seq - 1 for s in strange), *(gap.seq - 2 for gap in others)])
         there = [gap for gap in met if gap.seq <= ours and _stands(gap, store)]
-        lost = known + _counted(self._gaps) - _counted(there) - _counted(others)
+        lost = known + _counted(gaps) - _counted(there) - _counted(others)
         lost -= ours - sum(word.seq <= ours for word in words)
-        lost = max(lost, 0 if kept or others else 1)
-        if kept and not lost:
+        lost = max(lost, 0 if error.kept or others else 1)
+        if error.kept and not lost:
             return 0, []
-        data = {"count": lost, "reason": REASON}
+        data = {"count": lost, "reason": error.reason}
         gap = Event("gap", start.session, ts=start.ts, data=data)
         written = [start, gap] if lost else [start]
         store.extend(written, expect=last)
         gap.seq = last + len(written)
-        self._gaps[:] = [*there, *others, gap] if lost else [*there, *others]
+        start.seq = last + 1
+        self._marks[:] = [*heard_of, *strange, *there, *others, *written]
         self._gone = [each for each in met if not _among(each, there)]
         return gap.seq, words
 

@@ -26,6 +26,11 @@ WORDS = frozenset({"grant", "reset", "resume", "halt", "breakpoint", "revoke"})
 #: event types that say nothing of when an agent was active: people write them, or who tidies up after it
 NO_SIGN = (*sorted(WORDS), "label", "note", "request_resolved")
 
+#: why events are missing from a store that is not what it was: for all who write to it, or for one process
+REPLACED = "the event store was replaced while the session ran"
+CUT = "the log of the event store was cut or taken away while the session ran"
+TAKEN_BACK = "an exception had left a transaction open, which was taken back"
+
 
 class StoreError(Exception):
     """The store cannot be read or written: what happened, where, and what to do."""
@@ -52,9 +57,11 @@ class Replaced(StoreError):
 
     Nothing was written. The store is open on the new file and usable: say it once, and go on from
     ``last``. What stood in the old file is not in this one; where that was ``kept``, what ``last`` leaves out.
+    ``reason``: what a ``gap`` says of what is missing.
     """
 
     kept = False
+    reason = REPLACED
 
 
 class Stale(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from loopguard_core.store.contract import Replaced
+from loopguard_core.store.contract import CUT, TAKEN_BACK, Replaced
 from loopguard_core.store.paths import logs
 
 _FULL = (
@@ -108,4 +108,6 @@ def replaced(path: str, harm: str, kept: bool, *, left_open: bool = False) -> Re
         )
     error = Replaced(what)
     error.kept = left_open or bool(harm)
+    if error.kept:
+        error.reason = CUT if harm else TAKEN_BACK
     return error
