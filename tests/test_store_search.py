@@ -17,6 +17,7 @@ import pytest
 import postgres
 from loopguard_console.deciding import Decider
 from loopguard_core.events import Event
+from loopguard_core.store import search
 from loopguard_core.store import words as snippet
 from loopguard_core.store.contract import Store, StoreError
 from loopguard_core.store.door import open_store
@@ -111,6 +112,26 @@ def test_neither_redacted_nor_pruned_text_is_found(store: Store, tmp_path: Path)
     for file in tmp_path.iterdir():
         assert b"0123456789abcdef" not in file.read_bytes()
         assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_prune_that_is_killed_leaves_no_word_of_what_is_gone(
+    file_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gone", "left"):
+        call(file_store, "a", {"cmd": f"zanzibar {name}"}, "", session=name)
+    call(file_store, "b", {"cmd": "ordinary"}, "", session="kept")
+    assert len(found(file_store, "zanzibar")) == 2
+    made = Plan()
+    made.going = [Going(s, "", 0) for s in file_store.sessions() if s.session != "kept"]
+    made.going.sort(key=lambda going: going.session.session)
+    killed = carry_out(file_store, made)
+    next(killed)
+    monkeypatch.setattr(search, "forget", lambda *_, **__: None)  # nothing runs behind a kill
+    monkeypatch.setattr(file_store, "tidy", lambda: None)
+    killed.close()
+    assert not any(b"zanzibar gone" in f.read_bytes() for f in tmp_path.glob("events.db-search*"))
+    assert found(file_store, "zanzibar") == [("left", 1)]
+    assert found(file_store, "ordinary") == [("kept", 1)]
 
 
 @pytest.mark.parametrize("through", ["prune", "left early", "console"])

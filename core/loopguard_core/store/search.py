@@ -11,7 +11,7 @@ from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from loopguard_core.store.contract import Store
     from loopguard_core.store.index import Index
@@ -28,13 +28,14 @@ def open_index(store: Store) -> Index:
     return FileIndex(store)
 
 
-def forget(store: Store, sessions: Iterable[str]) -> None:
-    """Take *sessions*, which *store* has forgotten, out of its index, if it has one. Raises ``StoreError``.
+def forget(store: Store, sessions: Sequence[str], *, again: bool = False) -> None:
+    """Take *sessions*, which *store* forgets, out of its index, if it has one. Raises ``StoreError``.
 
-    A server has forgotten them there, too.
+    Before the store does, and *again* behind it, since somebody may have searched meanwhile. A server forgets them
+    there itself.
     """
     if is_url(store.place):
         return
     from loopguard_core.store import search_file
 
-    search_file.forget(store, sessions)
+    search_file.forget(store, sessions, again=again)

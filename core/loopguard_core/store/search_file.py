@@ -19,7 +19,7 @@ from loopguard_core.store.index import BATCH, CLOSE, OPEN, Hit, Index, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from loopguard_core.store.contract import Store
 
@@ -101,11 +101,12 @@ class FileIndex(Index):
     def update(self, seconds: float = 0.05) -> bool:
         until = time.monotonic() + seconds
         try:
-            known = dict(self._db.execute("SELECT name, seq FROM session").fetchall())
+            known = self._known()
             there = {s.session: s.seq for s in self._store.sessions()}
             for name in known:
                 if there.get(name, 0) < known[name]:
-                    self._forget(name)
+                    with _transaction(self._db):
+                        self._forget(name)
                     known[name] = 0
             for name, last in there.items():
                 while known.get(name, 0) < last:
@@ -116,28 +117,36 @@ class FileIndex(Index):
             raise self._failure(error) from None
         return True
 
-    def forget(self, sessions: Iterable[str]) -> None:
-        """Take *sessions* out, so that the file does not hold their words any more."""
+    def forget(self, sessions: Sequence[str], *, again: bool = False) -> None:
+        """Take *sessions* out, so that the file does not hold their words any more.
+
+        *again*: they were taken out before; nothing is to be done unless somebody put them back.
+        """
         db = self._db
         try:
+            if again and self._known().keys().isdisjoint(sessions):
+                return
             db.execute("PRAGMA secure_delete = ON")
-            for name in sessions:
-                self._forget(name)
-            db.execute("INSERT INTO body (body) VALUES ('optimize')")  # else they stay in its trees
+            with _transaction(db):
+                for name in sessions:
+                    self._forget(name)
+                # else they stay in its trees
+                db.execute("INSERT INTO body (body) VALUES ('optimize')")
             db.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchall()
         except sqlite3.Error as error:
             raise self._failure(error) from None
 
     def _forget(self, name: str) -> None:
         db = self._db
-        with _transaction(db):
-            found = db.execute("SELECT sid FROM session WHERE name = ?", (name,)).fetchone()
-            if found:
-                db.execute(
-                    "DELETE FROM body WHERE rowid IN (SELECT id FROM doc WHERE sid = ?)", found
-                )
-                db.execute("DELETE FROM doc WHERE sid = ?", found)
-                db.execute("DELETE FROM session WHERE sid = ?", found)
+        found = db.execute("SELECT sid FROM session WHERE name = ?", (name,)).fetchone()
+        if found:
+            db.execute("DELETE FROM body WHERE rowid IN (SELECT id FROM doc WHERE sid = ?)", found)
+            db.execute("DELETE FROM doc WHERE sid = ?", found)
+            db.execute("DELETE FROM session WHERE sid = ?", found)
+
+    def _known(self) -> dict[str, int]:
+        """The number of the last event that is indexed, by session."""
+        return dict(self._db.execute("SELECT name, seq FROM session").fetchall())
 
     def _index(self, name: str) -> int:
         """Index the next events of one session; the number of the last one."""
@@ -192,11 +201,11 @@ class FileIndex(Index):
         self._db.close()
 
 
-def forget(store: Store, sessions: Iterable[str]) -> None:
+def forget(store: Store, sessions: Sequence[str], *, again: bool = False) -> None:
     """``FileIndex.forget`` where *store* has an index."""
     if os.path.exists(f"{store.place}{_SUFFIX}"):
         with contextlib.closing(FileIndex(store)) as index:
-            index.forget(sessions)
+            index.forget(sessions, again=again)
 
 
 def _terms(words: str) -> str:
