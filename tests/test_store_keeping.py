@@ -182,6 +182,26 @@ def test_a_transcript_without_times_goes_as_the_oldest(tmp_path: Path) -> None:
     assert made.in_use == []
 
 
+def test_a_session_whose_time_lies_ahead_goes_as_one_without_a_time(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    fill(store)
+    me = {"pid": os.getpid(), "pid_started": started(os.getpid()), "host": "h"}
+    for name, data in (("ahead", {"host": "h"}), ("alive", me), ("elsewhere", {"host": "other"})):
+        store.append(Event("session_start", name, ts=NOW + 400 * DAY, data=data))
+    made = plan(store, NOW, days=9.5, host="h")
+    assert [g.session.session for g in made.going] == ["ahead", "s0"]
+    assert made.going[0].reason == "its time lies ahead"
+    assert [s.session for s in made.in_use] == ["alive"]
+    assert "ahead" in {g.session.session for g in plan(store, NOW, megabytes=0, host="h").going}
+
+
+def test_a_clock_that_went_far_back_makes_no_session_go(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "events.db"))
+    fill(store)
+    made = plan(store, NOW - 4_000 * DAY, days=1, megabytes=0, host="h")
+    assert made.going == []
+
+
 def test_ten_thousand_identical_results_are_stored_once(tmp_path: Path) -> None:
     place = tmp_path / "events.db"
     store = open_store(str(place))

@@ -7,7 +7,7 @@ from loopguard_core.store import search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from loopguard_core.store.contract import Session, Store
 
@@ -59,29 +59,32 @@ def plan(
 
     A session's age is the time since its agent was active; one without a time is as old as the store allows. Sessions
     active within a day (ended or not), with a request that waits or may still be approved, or with a living
-    process on *host* stay; what has no time is a transcript, in which nothing runs.
+    process on *host* stay; what has no time is a transcript, in which nothing runs. A time that lies ahead, written
+    under a clock that was wrong, is none.
     """
     made = Plan()
     late = _open_late(store, now)
-    sessions = sorted(store.sessions(), key=lambda s: s.last_ts or 0.0)
+    found = store.sessions()
+    ahead = _ahead(found, now, host)
+    known = {s.session: 0.0 if s.session in ahead else s.last_ts or 0.0 for s in found}
     rest = []
-    for session in sessions:
-        age = now - (session.last_ts or 0.0)
-        if days is None or age <= days * DAY:
+    for session in sorted(found, key=lambda s: known[s.session]):
+        last = known[session.session]
+        if days is None or now - last <= days * DAY:
             rest.append(session)
-        elif _in_use(session, now, host, late):
+        elif _in_use(session, now, host, late, last):
             made.in_use.append(session)
         else:
-            reason = (
-                f"older than {days:g} day{'s' * (days != 1)}" if session.last_ts else "has no time"
-            )
+            reason = f"older than {days:g} day{'s' * (days != 1)}" if last else "has no time"
+            if session.session in ahead:
+                reason = "its time lies ahead"
             made.going.append(Going(session, reason, store.size(session.session)))
     if megabytes is not None:
         excess = store.size() - made.size - megabytes * 1e6
         for session in rest:
             if excess <= 0:
                 break
-            if _in_use(session, now, host, late):
+            if _in_use(session, now, host, late, known[session.session]):
                 made.in_use.append(session)
                 continue
             size = store.size(session.session)
@@ -108,11 +111,25 @@ def carry_out(store: Store, plan: Plan) -> Generator[Going]:
         store.tidy()
 
 
-def _in_use(session: Session, now: float, host: str, late: frozenset[str]) -> bool:
-    """True where somebody may still write to *session*, wait or decide in it, or has just left it."""
+def _ahead(sessions: Sequence[Session], now: float, host: str) -> frozenset[str]:
+    """Sessions whose last time cannot be right. Where that is said of most of them, it is *now* that is wrong.
+
+    One that has not ended on another machine may run there, under that machine's clock.
+    """
+    ahead = [s for s in sessions if s.last_ts is not None and s.last_ts - now > RECENT]
+    if 2 * len(ahead) > len(sessions):
+        return frozenset()
+    return frozenset(s.session for s in ahead if s.ended or s.host in ("", host))
+
+
+def _in_use(session: Session, now: float, host: str, late: frozenset[str], last: float) -> bool:
+    """True where somebody may still write to *session*, wait or decide in it, or has just left it.
+
+    *last*: when it was active, 0 where that is not known.
+    """
     if session.waiting or session.session in late:
         return True
-    if session.last_ts is not None and now - session.last_ts <= RECENT:
+    if last and now - last <= RECENT:
         return True
     return session.host == host and alive(session.pid, session.pid_started)
 
