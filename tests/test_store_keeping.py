@@ -164,7 +164,7 @@ def test_what_is_in_use_stays(tmp_path: Path) -> None:
     store.append(Event("call_start", "asks", ts=NOW - 9 * DAY, data={"call": "c", "tool": "t"}))
     data = {"call": "c", "tier": "block"}
     store.append(Event("request_opened", "asks", ts=NOW - 9 * DAY, data=data))
-    store.append(Event("note", "now", ts=NOW - 60))
+    store.append(Event("assistant_text", "now", ts=NOW - 60, data={"text": "done"}))
     made = plan(store, NOW, days=0, megabytes=0, host="h")
     assert {s.session for s in made.in_use} == {"alive", "asks", "now"}
     assert {g.session.session for g in made.going} == {"s0", "s1", "s2", "s3", "s4", "dead"}
