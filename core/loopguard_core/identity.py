@@ -13,7 +13,7 @@ from marshal import dumps
 from loopguard_core.hashing import blake2b, sha256
 from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import loads, writer
-from loopguard_core.spelling import by_member, in_order, member, spell, write
+from loopguard_core.spelling import by_member, in_braces, in_order, member, spell, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Digester:
         self._recent: dict[tuple[int, str], tuple[str, str]] = {}
         self._longs: dict[tuple[int, str], _Long] = {}
         self._values: dict[tuple[int, bytes], tuple[bytes, Spelled]] = {}
-        self._once: set[str] = set()
+        self._once: dict[str, None] = {}
         self._tries = 0
         self._held = 0
 
@@ -131,7 +131,7 @@ class Digester:
         if digest in once:
             self._repeated(value, spelled)
         else:
-            once.add(digest)
+            once[digest] = None
             if len(once) > _ONCE:
                 once.clear()
         return spelled
@@ -257,9 +257,6 @@ def _lenient(value: object) -> str:
         return spell(value)
 
 
-_comma = ",".join
-
-
 class Payload:
     """Arguments or a result, with the canonical text and the digest that all schemes share.
 
@@ -288,11 +285,11 @@ class Payload:
         if members is None:
             return self.digest_of.once(canonical(other))
         try:
-            members = members.copy()
-            for name, inner in other.items():
-                if inner is not value[name]:
-                    members[name] = member(name, inner)
-            text = f"{{{_comma(map(members.__getitem__, in_order(other)))}}}"
+            texts = []
+            for name in in_order(other):
+                inner = other[name]
+                texts.append(members[name] if inner is value[name] else member(name, inner))
+            text = in_braces(texts)
         except Exception as error:  # noqa: BLE001 - as in ``canonical``
             pass_on(error)
             text = canonical(other)

@@ -22,7 +22,7 @@ _ORDERS, _NAMES = 512, 1_024
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """*names* sorted. The arguments of a tool mostly have the same ones, and after a pause sorting takes long."""
-    given = (*names,)
+    given = tuple(names)
     found = _orders.get(given)
     if found is None:
         found = tuple(sorted(given))
@@ -41,21 +41,31 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
     what JSON lacks.
     """
     members: dict[str, str] = {}
+    texts: list[str] = []
     flat = True
     for name, inner in value.items():
         if type(name) is not str:
             return write(value), "", None
         if type(inner) is str:
-            members[name] = f"{quote(name)}:{quote(inner)}"
+            text = f"{quote(name)}:{quote(inner)}"
         else:
-            members[name] = f"{quote(name)}:{write(inner)}"
+            text = f"{quote(name)}:{write(inner)}"
             flat = flat and type(inner) in _FLAT
-    names = in_order(members)
-    text = f"{{{_comma(map(members.__getitem__, names))}}}"
-    if not flat:
-        return text, "", members
-    given = text if names == (*members,) else f"{{{_comma(members.values())}}}"
-    return text, given, members
+        members[name] = text
+        texts.append(text)
+    given, names = in_braces(texts), in_order(members)
+    ordered = given
+    if names != tuple(members):
+        texts = []
+        for name in names:
+            texts.append(members[name])
+        ordered = in_braces(texts)
+    return ordered, given if flat else "", members
+
+
+def in_braces(texts: list[str]) -> str:
+    """An object with these members. A list, since ``map`` and its like bring much code that no call has at hand."""
+    return f"{{{_comma(texts)}}}"
 
 
 def member(name: str, value: object) -> str:

@@ -128,7 +128,9 @@ class Redactor:
             spans, names = tokens(text)
             if names:
                 spans += values(text, names)
-        spans += named(text, low, NAMES.items())
+        found = named(text, low, NAMES.items())
+        if found:  # to extend a list takes more than to look at it
+            spans += found
         if "b" in low and (first := BEARER.search(low)):
             for m in all_from(first):
                 spans += each(text, *m.span(m.lastindex or 0))

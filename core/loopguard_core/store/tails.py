@@ -137,7 +137,7 @@ class Own:
     def __init__(self) -> None:
         self._session = ""
         #: The calls of the session that may not be filed yet. One that is not among them has not ended, either.
-        self._known: set[str | None] = set()
+        self._known: dict[str | None, None] = {}
         self._tail: Tail | None = None
         self._generation = 0
         self._trust = 0
@@ -153,14 +153,14 @@ class Own:
             tail = self._tail = find(link, session)
             if tail is None:
                 return 0
-            self._known = {call for (call,) in link.rows(_UNFILED, (tail.sid,))}
+            self._known = dict.fromkeys([call for (call,) in link.rows(_UNFILED, (tail.sid,))])
         if expect is not None and expect != tail.key & schema.MASK:
             return 0
         call, begins = row.call, event.type == "call_start"
         if begins:
             if call in self._known:
                 return 0
-            self._known.add(call)
+            self._known[call] = None
         elif call is not None and call not in tail.tiers:
             return 0  # whether it has ended already is not known here
         try:
@@ -204,7 +204,7 @@ class Own:
                 or not (tool and tool.isascii() and call and call.isascii())
             ):
                 return 0
-            self._known.add(call)
+            self._known[call] = None
             tiers[call] = 0
             tail.calls += 1
             if not event.named:

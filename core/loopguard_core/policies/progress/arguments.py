@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any
 
+    #: A letter for each thing that was removed or unified.
+    Kinds = list[str]
+
 
 def spellings(names: Iterable[str]) -> tuple[str, ...]:
     """Each of *names* as Python and as JavaScript spell it: ``start_line``, ``startLine``."""
@@ -101,12 +104,12 @@ class Tidier:
 
         ``f`` fields, ``j`` JSON spelling, ``p`` paths and addresses, ``s`` white space, case, comments.
         """
-        kinds: set[str] = set()
+        kinds: Kinds = []
         dropped = self.dropped(args)
         if dropped:
             args = without(args, dropped, kinds)
         tidied = self.tidied(args, kinds)
-        return tidied, "".join(sorted(kinds))
+        return tidied, letters(kinds)
 
     def dropped(self, names: Collection[Any]) -> Collection[Any]:
         """Those among the *names* of all arguments that count for nothing."""
@@ -123,7 +126,7 @@ class Tidier:
                 dropped |= DESCRIBES.intersection(names)
         return dropped if len(dropped) < len(names) or dropped <= _ABOUT else ()
 
-    def tidied(self, args: dict[Any, Any], kinds: set[str], depth: int = 0) -> dict[Any, Any]:
+    def tidied(self, args: dict[Any, Any], kinds: Kinds, depth: int = 0) -> dict[Any, Any]:
         """The arguments, none of them dropped, without cosmetics; *kinds* receives the letters."""
         out: dict[Any, Any] | None = None
         for key, value in args.items():
@@ -143,22 +146,22 @@ class Tidier:
             if tidied is value and value is not None:
                 continue
             if out is None:
-                out = dict(args)
+                out = dict.copy(args)
             if tidied is None:
-                kinds.add("j")
+                kinds.append("j")
                 del out[key]
             else:
                 out[key] = tidied
         return args if out is None else out
 
-    def _value(self, key: Any, value: Any, kinds: set[str], depth: int) -> Any:
+    def _value(self, key: Any, value: Any, kinds: Kinds, depth: int) -> Any:
         """The tidied value; the same object where nothing changes, None where it says nothing."""
         kind = type(value)
         if kind is str:
             return self._text(self._roles.get(key), value, kinds)
         if kind is float:
             if value.is_integer() and -_WHOLE < value < _WHOLE:
-                kinds.add("j")
+                kinds.append("j")
                 return int(value)
             return value
         if depth >= _DEEPEST:
@@ -170,7 +173,7 @@ class Tidier:
             return (value or None) if all(map(is_, items, value)) else items
         return value
 
-    def _text(self, role: str | None, value: str, kinds: set[str]) -> Any:
+    def _text(self, role: str | None, value: str, kinds: Kinds) -> Any:
         text = value.strip()
         if not text:
             return None
@@ -187,20 +190,25 @@ class Tidier:
             text = command(text)
         elif role is None:
             if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
-                kinds.add("j")
+                kinds.append("j")
                 return int(text)
         else:
             text = address(text)
         if text == value:
             return value
-        kinds.add("p" if role in _PLACES else "s")
+        kinds.append("p" if role in _PLACES else "s")
         return text
 
 
-def without(args: dict[Any, Any], dropped: Collection[Any], kinds: set[str]) -> dict[Any, Any]:
+def without(args: dict[Any, Any], dropped: Collection[Any], kinds: Kinds) -> dict[Any, Any]:
     """The arguments but those that are *dropped*; *kinds* receives the letter."""
-    kinds.add("f")
+    kinds.append("f")
     return {name: value for name, value in args.items() if name not in dropped}
+
+
+def letters(kinds: Kinds) -> str:
+    """Each of *kinds* once, in order. Most calls have one or none: what sorting touches comes from far after a pause."""
+    return "".join(sorted(set(kinds)) if len(kinds) > 1 else kinds)
 
 
 def _may_be_dotted(text: str) -> bool:

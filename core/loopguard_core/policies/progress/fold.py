@@ -301,7 +301,7 @@ class Progress(Policy):
         if asked is None:
             poll, gap = "p" in record["f"], call.gap
             asked = agent.asked[signature] = Asked(signature, call.tool, message, poll)
-            if gap is not None and gap >= 0 and not poll:
+            if gap is not None and gap >= 0.0 and not poll:
                 count, total = agent.gaps
                 agent.gaps = (count + 1, total + gap)
         elif asked.message == message:

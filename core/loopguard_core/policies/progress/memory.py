@@ -112,10 +112,8 @@ class Memory:
 
     def asked(self, signature: str) -> None:
         """Remember a request."""
-        if self._old and signature not in self.seen:
+        if signature not in self.seen:
             self.seen[signature] = self._old.get(signature) or []
-        else:
-            self.seen.setdefault(signature, [])
 
     def expect(self, signature: str) -> None:
         """The call has a history: an answer must be read even if none is remembered."""
@@ -142,7 +140,7 @@ class Memory:
                 del outlines[0]
         elif outlines is None:
             alike, outlines = made, self.seen.setdefault(signature, [])
-        elif signature in self._unsure:
+        elif self._unsure and signature in self._unsure:
             self._unsure.discard(signature)
             alike = made
         outlines.append(made)

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 #: News; the same call with the same answer; another call that came back like one before; the same answer after
 #: real time; an outage; an answer with nothing but another time; none of these.
 NEWS, REPEAT, DRY, WAITED, OUTAGE, CLOCK, CLEAR = range(7)
-#: What a record has where an answer is compared otherwise than to the letter, or met an outage.
-_SAYS_MORE = frozenset(("n", "b", "o"))
-#: What a request has that names lines, a path, the target of a message.
-_NAMED = frozenset(("g", "p", "k"))
 
 
 def denied(agent: Agent, asked: Asked) -> int:
@@ -37,7 +33,7 @@ def denied(agent: Agent, asked: Asked) -> int:
     key = f"{asked.tool}!{DENIED}"
     if key in agent.known:
         return DRY
-    agent.known.add(key)
+    agent.known[key] = None
     return REPEAT
 
 
@@ -67,9 +63,9 @@ def _failed_alike(agent: Agent, asked: Asked, answer: str, kind: str) -> bool:
     known = agent.known
     pattern, group = (answer if kind == UNKNOWN_TOOL else asked.tool + answer), f"!{kind}"
     seen, alike = pattern in known, kind != "" and group in known
-    known.add(pattern)
+    known[pattern] = None
     if kind:
-        known.add(group)
+        known[group] = None
     if alike and not seen and kind not in (UNKNOWN_TOOL, INVALID):
         asked.worth = ALIKE
     return seen or alike
@@ -80,7 +76,9 @@ def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Re
     before, exact = asked.failing, record.get("x", "")
     asked.failing, asked.worth, asked.how = "", SAME, ""
     key = exact
-    if asked.same or not _SAYS_MORE.isdisjoint(record):
+    if (
+        asked.same or "n" in record or "b" in record or "o" in record
+    ):  # not to the letter, or an outage
         key = _key(asked, record, exact)
         if record.get("o"):
             asked.failing = record["o"]
@@ -90,7 +88,7 @@ def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Re
             return OUTAGE
     asked.outages = 0
     if asked.tool not in agent.worked and "e" not in record:
-        agent.worked.add(asked.tool)
+        agent.worked[asked.tool] = None
     if "z" in flags:
         asked.last = key
         return CLEAR
@@ -155,14 +153,16 @@ def _first(
             if not empty:
                 asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
-        agent.known.add(key)
+        agent.known[key] = None
     elif "h" in record and "r" in flags and "g" not in request:
         key = f"{tool}={record.get('u', answer)}"
         if key in agent.known:
             asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
-        agent.known.add(key)
-    return NEWS if _NAMED.isdisjoint(request) else _placed(agent, asked, request, record, answer)
+        agent.known[key] = None
+    if "g" in request or "p" in request or "k" in request:  # lines, a path, the target of a message
+        return _placed(agent, asked, request, record, answer)
+    return NEWS
 
 
 def _placed(agent: Agent, asked: Asked, request: Record, record: Record, answer: str) -> int:
@@ -176,7 +176,7 @@ def _placed(agent: Agent, asked: Asked, request: Record, record: Record, answer:
         if agent.cover(target, first, end) or known in agent.known:
             asked.failing, asked.worth = READ_BEFORE, EMPTY
             return DRY
-        agent.known.add(known)
+        agent.known[known] = None
     if "p" in request:
         spelled = request["p"]
         if agent.seen_as.setdefault(f"{tool}{answer}", spelled) != spelled:

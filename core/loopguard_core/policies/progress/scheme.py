@@ -8,7 +8,7 @@ from loopguard_core.interrupts import pass_on
 from loopguard_core.patterns import DOTALL, IGNORECASE, lazy
 from loopguard_core.policies.progress import answers, commands, wrapped
 from loopguard_core.policies.progress.answers import SHORT
-from loopguard_core.policies.progress.arguments import without
+from loopguard_core.policies.progress.arguments import letters, without
 from loopguard_core.policies.progress.kinds import BODIES, Tool
 from loopguard_core.policies.progress.memory import Memory, Outline, reading
 from loopguard_core.policies.progress.volatile import lines_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.identity import Payload, Record
     from loopguard_core.policies.keys import Matchers
+    from loopguard_core.policies.progress.arguments import Kinds
     from loopguard_core.policies.progress.kinds import Names
     from loopguard_core.traits import Traits
 
@@ -35,7 +36,7 @@ _CHANGES = lazy(
     IGNORECASE | DOTALL,
 )
 #: What such a statement or a comment before it begins with.
-_CHANGING = frozenset("irmudcatIRMUDCAT-/")
+_CHANGING = "irmudcatIRMUDCAT-/"
 _LOOKING = str.maketrans("", "", "qrm")
 #: Longer arguments name no part of a file. Longer answers are compared with those of other calls to the letter, but
 #: for lines at their end.
@@ -97,21 +98,21 @@ class ProgressScheme(Scheme):
             if not isinstance(value, dict):
                 return self._listed(tool, args, value)
         names = left = tool.named.get(tuple(value)) or tool.names(value)
-        kinds: set[str] = set()
+        kinds: Kinds = []
         kept = without(value, names.dropped, kinds) if names.dropped else value
         tidied = tool.tidier.tidied(kept, kinds)
         if tidied is args.value:
             digest = args.digest
         else:
             digest = args.digest_like(tidied)
-            if not kinds.isdisjoint("fj"):  # some may be gone
+            if "f" in kinds or "j" in kinds:  # some may be gone
                 left = tool.names(tidied)
         flags = left.flags
         if names.stated and _changes(value, names.stated):
             flags = flags.translate(_LOOKING) + "m"
         record: Record = {"s": digest, "f": flags, "v": tool.source}
         if kinds:
-            record["d"] = "".join(sorted(kinds))
+            record["d"] = letters(kinds)
         if not (names.plain and left.plain):
             self._more(record, tool, args, value, names, tidied, left)
         return record

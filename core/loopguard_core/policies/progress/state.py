@@ -124,13 +124,13 @@ class Agent:
         self.settled = False
         self.message_probe: bool | None = None
         #: Failures, empty searches and answers of searches that were seen.
-        self.known: set[str] = set()
+        self.known: dict[str, None] = {}
         #: Targets of messages with their last answer; answers of reads with the spelling of the path.
         self.kin: dict[str, str] = {}
         self.seen_as: dict[str, str] = {}
         self.covered: dict[str, list[tuple[int, int]]] = {}
         #: Tools that ever succeeded.
-        self.worked: set[str] = set()
+        self.worked: dict[str, None] = {}
         #: The call before the latest, and the latest: its signature, and whether it was bookkeeping; and the
         #: seconds that the latest which was none waited.
         self.before = self.last = ("", False)
