@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from textual.widgets._toast import Toast
+from textual.widgets._toast import Toast, ToastRack
 
 import console_scene
 from driving import recording
@@ -68,5 +68,22 @@ def test_no_notice_covers_what_is_decided(size: tuple[int, int], keys: str) -> N
                 shown = app.screen.find_widget(notice).visible_region
                 assert not shown.overlaps(card.region)
                 assert not shown.overlaps(bar.region)
+
+    asyncio.run(look())
+
+
+def test_a_notice_is_shown_once_also_behind_a_dialog() -> None:
+    async def look() -> None:
+        app = console_scene.live()
+        async with app.run_test(size=(80, 24), notifications=True) as pilot:
+            app.say("something", bad=False)
+            await pilot.pause()
+            await pilot.press("question_mark")
+            await pilot.pause()
+            shown = [s.query(ToastRack).first().display for s in app.screen_stack[-2:]]
+            assert shown == [False, True]
+            await pilot.press("escape")
+            await pilot.pause()
+            assert app.screen.query(ToastRack).first().display and toast(app) == "something"
 
     asyncio.run(look())

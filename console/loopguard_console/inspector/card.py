@@ -38,8 +38,7 @@ from loopguard_core.recording.calls import Row
 from loopguard_core.store.contract import Request, whose
 from loopguard_core.verdict import Tier, Verdict
 
-TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error reverse")
-_TIER_COLOURS = ("$dim", "$text-warning", "$text-error", "$text-error")
+TIER_STYLES = ("$dim", "bold $text-warning", "bold $text-error", "bold $text-error")
 TITLES = {Tier.WARN: "WHY IT WARNED", Tier.BLOCK: "WHY IT STOPPED", Tier.HALT: "WHY IT HALTED"}
 WOULD_TITLES = {
     Tier.WARN: "WHY IT WOULD WARN",
@@ -124,14 +123,18 @@ def _headline(view: View, row: Row, verdict: Verdict | None, width: int, *, low:
     would = only_would(view, verdict)
     title = (WOULD_TITLES if would else TITLES)[tier]
     said = safe(_sentence(verdict.reason), lines=True) or TIER_WORDS[tier]
-    count = f" {of_limit(verdict.count, verdict.threshold)}" if verdict.threshold else ""
+    count = of_limit(verdict.count, verdict.threshold) if verdict.threshold else ""
     word = f"WOULD {tier.word.upper()}" if would and low else tier.word.upper()
-    pill = (f" {word}{count} ", f"bold reverse {_TIER_COLOURS[tier]}")
+    pill = _pill(f"{word} {count}", tier)
     if low:
         return Content.assemble(pill, (f" {said}", TIER_STYLES[tier]))
     return Content.assemble(
         (f"{title}  ", "bold $text-primary"), pill, "\n", (said, TIER_STYLES[tier])
     )
+
+
+def _pill(words: str, tier: Tier) -> tuple[str, str]:
+    return f" {words.strip()} ", f"reverse {TIER_STYLES[tier]}"
 
 
 def _stopped(view: View, row: Row, *, low: bool) -> Content:
@@ -140,7 +143,7 @@ def _stopped(view: View, row: Row, *, low: bool) -> Content:
     held = latch.verdict if latch is not None else None
     said = _sentence(held.reason) if row.cause == "latch" and held is not None else ""
     title, otherwise = STOPS[row.cause]
-    pill = (f" {title} ", f"bold reverse {_TIER_COLOURS[Tier.HALT]}")
+    pill = _pill(title, Tier.HALT)
     words = (safe(said, lines=True) or otherwise, TIER_STYLES[Tier.BLOCK])
     return Content.assemble(pill, " " if low else "\n", words)
 
@@ -311,7 +314,6 @@ def request_card(
     count = of_limit(verdict.get("count"), verdict.get("threshold")) if verdict.get("count") else ""
     reason = str(verdict.get("reason") or "")
     facts = [
-        ("count", count),
         ("detector", detector),
         ("session", request.session),
         ("of", whose(request)),
@@ -321,7 +323,10 @@ def request_card(
     low = height < 18
     parts = [
         Content.assemble((signature_label(request.tool, request.args, width), "bold")),
-        Content.assemble((safe(_sentence(reason)) or TIER_WORDS[tier], TIER_STYLES[tier])),
+        Content.assemble(
+            _pill(f"{tier.word.upper()} {count}", tier),
+            (f" {safe(_sentence(reason)) or TIER_WORDS[tier]}", TIER_STYLES[tier]),
+        ),
         _choices(asking, width, low=height < 12, marked=marked),
         Content("\n").join([fact(name, value, room) for name, value in facts if value]),
         payload("ARGUMENTS", pretty(request.args), asking.names),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, work
 from textual.screen import Screen
+from textual.widgets._toast import ToastRack
 
 from loopguard_console.deciding import Permission
 from loopguard_console.inspector.card import Asking
@@ -51,6 +52,10 @@ class DecidingScreen(Punctual, Screen[None]):
     def on_mount(self) -> None:
         """What is said to the person covers the list, not what is decided on."""
         self.screen_layout_refresh_signal.subscribe(self, lambda _: lie_over(self, self.LIST))
+
+    def on_screen_suspend(self) -> None:
+        """What another screen in front of this one shows is not told twice."""
+        self.query(ToastRack).set(display=False)
 
     @property
     def console_app(self) -> ConsoleApp:

@@ -96,21 +96,16 @@ class Dialog(ModalScreen[Answer | None]):
         parts = []
         for number, choice in enumerate(self._choices):
             here = number == self._line
-            parts.append(
-                Content.assemble(
-                    (f"{'›' if here else ' '} {choice.name:<9}", "bold" if here else "$dim")
-                )
-            )
+            line = [(f"{'›' if here else ' '} {choice.name:<9}", "bold" if here else "$dim")]
             for place, option in enumerate(choice.options):
                 chosen = place == self._picked[number]
                 style = ("bold reverse" if here else "bold underline") if chosen else "$dim"
-                shown = f"‹{option}›" if chosen else f" {option} "
-                parts.append(Content.assemble((shown, style)))
-            parts.append(Content("\n"))
-        self.query_one("#choices", Static).update(Content("").join(parts))
+                line.append((f"‹{option}›" if chosen else f" {option} ", style))
+            parts.append(Content.assemble(*line))
+        self.query_one("#choices", Static).update(Content("\n").join(parts))
         keys = "Enter does it · Esc leaves it"
         if self._choices:
-            keys = "↑ ↓ line · ← → choose · " + keys
+            keys = ("↑ ↓ line · " if self._lines() > 1 else "") + "← → choose · " + keys
         elif self._notes:
             keys = "↑ ↓ notes used before · " + keys
         words: list[tuple[str, str]] = [

@@ -33,7 +33,7 @@ class Grants(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Static("Grants in force", markup=False)
+            yield Static("Grants in force", markup=False, classes="heading")
             if self._grants:
                 yield OptionList(*[Option(self._words(g), id=g.grant) for g in self._grants])
                 yield Static(

@@ -243,7 +243,7 @@ class MainScreen(Looking, Searching, Marking, Debugging, Managing, Sizing):
         desk = self.console_app.desk
         error = self.query_one("#error", Pane)
         error.display = bool(desk.error)
-        error.put(f" {safe(desk.error)}", layout=True)
+        error.put(safe(desk.error), layout=True)
         empty = desk.loaded and not desk.sessions and not desk.error
         welcome = self.query_one("#welcome", Pane)
         if welcome.display != empty:

@@ -72,7 +72,7 @@ class InboxList(VirtualList):
         request = desk.waiting[line]
         late = request.resolution == "expired"
         left = left_of(request, desk.now)
-        time = "no limit" if left is None else span(left)
+        time = "no end" if left is None else span(left)
         if late:
             time = f"late {time}"
         mark = "◆" if request.request in self.marked else " "
@@ -88,7 +88,7 @@ class InboxList(VirtualList):
             head.append(Segment(pad(safe(title, wide), wide + 1), self.style("p-text")))
         tail = [
             Segment(
-                pad(time, 10 if late else 6, right=True) + " ",
+                pad(time, 11 if late else 7, right=True) + " ",
                 self.style("p-dim" if late else "p-warn"),
             )
         ]

@@ -89,10 +89,10 @@ class StatusBar(Pane):
     def _store(self, desk: Desk, muted: bool, width: int) -> list[tuple[str, str]]:
         if desk.error:
             return [(" store fails ", "bold reverse $text-error")]
-        parts = [("muted ", "$text-warning")] if muted else []
+        parts = [("· muted ", "$text-warning")] if muted else []
         parts = [*self._behind(desk), *parts]
         if desk.denied:
             parts.append(("you may only look ", "$text-warning"))
         elif width >= 100:
-            parts.append(("store ok ", "$dim"))
+            parts.append(("· store ok ", "$dim"))
         return parts
