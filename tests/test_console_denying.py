@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from asking import ask
 from commands import command
 from loopguard_console.deciding import Decider
 from loopguard_core.escape import AlreadyDecided
 from loopguard_core.events import Event
 from loopguard_core.store.contract import Store
 from sessions import store_in
-from test_escape_decisions import ask
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from asking import ask
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.events import Event
 from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from sessions import call, loop, session, store_in
-from test_escape_decisions import ask
 
 SETTINGS: dict[str, Any] = {
     "policy": "graded",
