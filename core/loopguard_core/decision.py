@@ -97,6 +97,7 @@ class CallNames:
         """Begin anew, as a forked child has to."""
         self._prefix, self._count = f"{os.urandom(6).hex()}-", 0
 
-    def __call__(self) -> str:
+    def another(self) -> str:
+        """The next one."""
         self._count += 1
         return f"{self._prefix}{self._count}"

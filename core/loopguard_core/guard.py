@@ -15,7 +15,7 @@ from loopguard_core.opened import OpenCall
 from loopguard_core.policies.base import Call, Outcome, Policy
 from loopguard_core.reading import Reading
 from loopguard_core.traits import TraitTable
-from loopguard_core.verdict import BLOCK, Ruling, Tier, Verdict, tool_of
+from loopguard_core.verdict import ALLOW, Ruling, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class Guard:
     def _rule(self, call: Call, hit: str) -> Ruling:
         verdict, controls = self.policy.peek(call), self.controls
         if not (
-            verdict.tier >= BLOCK
+            verdict.tier is not ALLOW
             or self.latch
             or controls.halt
             or controls.grants
@@ -314,13 +314,9 @@ class Guard:
         if opened.spoken != self._spoken and not self.policy.spans_turns:
             return None  # a human has spoken since: what began before counts nothing after it
         kind = str(event.data["outcome"])
-        message = opened.call.message
-        closes = not self._open or not any(
-            o.call.message == message and (o.spoken == self._spoken or self.policy.spans_turns)
-            for o in self._open.values()
-        )
+        closes = not self._open or self._closes(opened.call.message)
         if not closes:
-            self._read.add((message, opened.call.tool, opened.digest))
+            self._read.add((opened.call.message, opened.call.tool, opened.digest))
         if kind == "blocked":
             self._refused(opened, event.seq)
             return None
@@ -329,9 +325,17 @@ class Guard:
         if not opened.started:
             return None
         verdict = self.policy.end(opened.call, outcome)
-        if verdict is not None and verdict.tier >= BLOCK and self._latches(verdict):
+        if verdict is not None and verdict.tier is not ALLOW and self._latches(verdict):
             self.latch = Halt(event.seq, note=verdict.reason, verdict=verdict)
         return verdict
+
+    def _closes(self, message: str) -> bool:
+        """Whether no other call of *message* is open."""
+        spans = self.policy.spans_turns
+        return not any(
+            o.call.message == message and (spans or o.spoken == self._spoken)
+            for o in self._open.values()
+        )
 
     def _answered(self, opened: OpenCall, outcome: Outcome) -> None:
         signature = opened.ruling.verdict.signature

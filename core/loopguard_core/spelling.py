@@ -53,14 +53,15 @@ def by_member(value: dict[Any, Any]) -> tuple[str, str, dict[str, str] | None]:
             flat = flat and type(inner) in _FLAT
         members[name] = text
         texts.append(text)
-    given, names = in_braces(texts), in_order(members)
-    ordered = given
+    ordered, names = texts, in_order(members)
     if names != tuple(members):
-        texts = []
+        ordered = []
         for name in names:
-            texts.append(members[name])
-        ordered = in_braces(texts)
-    return ordered, given if flat else "", members
+            ordered.append(members[name])
+    text = in_braces(ordered)
+    if not flat:
+        return text, "", members
+    return text, text if ordered is texts else in_braces(texts), members
 
 
 def in_braces(texts: list[str]) -> str:

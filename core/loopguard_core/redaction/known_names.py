@@ -131,7 +131,10 @@ def named(text: str, low: str, names: Iterable[tuple[str, Shape]]) -> list[Span]
     """Where the values of *names* stand in *text*; those are looked for in the lowered text *low*."""
     spans: list[Span] = []
     for letter, name in names:
-        if letter in low and (first := name.search(low)):
+        if letter not in low:
+            continue
+        search = name.search  # it is no method, but stands in a slot
+        if first := search(low):
             kinds: dict[str, list[re.Match[str]]] = {}
             spans += _found(text, _plain(all_from(first), kinds), _value)
             for kind, found in kinds.items():

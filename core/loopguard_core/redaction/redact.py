@@ -28,6 +28,7 @@ _MARKER = len(MARK) + 13
 #: of so many secrets it is looked for whether they stand somewhere else
 _REMEMBERED = 16
 _write = writer()
+_NAMES = tuple(NAMES.items())
 
 #: letters from the rarest to the most frequent, and what stands in every JSON text
 _RARE = '@$?&JGBA_-zqjxvkbwgpyfmcdhioultrsnae/.0123456789":'
@@ -128,7 +129,7 @@ class Redactor:
             spans, names = tokens(text)
             if names:
                 spans += values(text, names)
-        found = named(text, low, NAMES.items())
+        found = named(text, low, _NAMES)
         if found:  # to extend a list takes more than to look at it
             spans += found
         if "b" in low and (first := BEARER.search(low)):

@@ -205,7 +205,7 @@ class LiveSession:
         try:
             with self._lock:
                 if named:
-                    call = self._names()
+                    call = self._names.another()
                 decision, ticket = self._judge(
                     tool, args, call, named, message, agent, annotations, wait_limit
                 )
@@ -244,7 +244,7 @@ class LiveSession:
         try:
             with self._lock:
                 if named:
-                    call = self._names()
+                    call = self._names.another()
                 decision, ticket = self._judge(
                     tool, args, call, named, message, agent, annotations, wait_limit
                 )

@@ -66,11 +66,12 @@ class SqliteStore(Store):
             texts = rows.usual(event, self.redactor, self._limit)
             if texts is not None:
                 own = self._own
-                if own is not None and len(texts[1]) <= rows.INLINE:
+                if own is not None and expect is not None and len(texts[1]) <= rows.INLINE:
                     with self._link.lock:
                         key = own.allowed(self._link, expect, event, texts)
                     if key:
-                        return key & schema.MASK if key & filing.EVERY else self._filed(key)
+                        seq = expect + 1
+                        return seq if seq & filing.EVERY else self._filed(key)
                 row = rows.of_usual(event, texts)
         return self._append(event, expect, row)
 

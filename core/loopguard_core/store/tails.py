@@ -36,16 +36,17 @@ _DISTRUST = -20
 
 
 class Tail(Running):
-    """The last row of a session of a SQLite store. ``key`` is the row's."""
+    """The last row of a session of a SQLite store. ``key`` is the row's; ``head`` what the first row's follows."""
 
-    __slots__ = ("key", "sid")
+    __slots__ = ("head", "key", "sid")
 
     def __init__(
         self, sid: int, key: int | None, calls: int, worst: int, level: int, ended: int
     ) -> None:
         super().__init__(calls, worst, level, ended)
         self.sid = sid
-        self.key = key or sid << schema.SHIFT
+        self.head = sid << schema.SHIFT
+        self.key = key or self.head
 
     def step_to(self, link: Link, event: Event, row: Row) -> tuple[int | None, int | None]:
         """Move on to the next row; its ``tier`` and ``mark``."""
@@ -179,13 +180,13 @@ class Own:
             raise
         return tail.key
 
-    def allowed(self, link: Link, expect: int | None, event: Judged, texts: tuple[str, str]) -> int:
+    def allowed(self, link: Link, expect: int, event: Judged, texts: tuple[str, str]) -> int:
         """The same for a call's start or end, given *texts* as ``rows.usual`` does, where nothing but their number changes."""
         tail, verdict = self._tail, event.verdict
         if (
             tail is None
             or tail.level
-            or expect != tail.key & schema.MASK
+            or tail.head + expect != tail.key
             or event.session != self._session
             or link.generation != self._generation
             or verdict is None

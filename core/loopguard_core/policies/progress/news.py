@@ -76,9 +76,8 @@ def answered(agent: Agent, asked: Asked, flags: str, request: Record, record: Re
     before, exact = asked.failing, record.get("x", "")
     asked.failing, asked.worth, asked.how = "", SAME, ""
     key = exact
-    if (
-        asked.same or "n" in record or "b" in record or "o" in record
-    ):  # not to the letter, or an outage
+    # compared otherwise than to the letter, or an outage
+    if asked.same or "n" in record or "b" in record or "o" in record:
         key = _key(asked, record, exact)
         if record.get("o"):
             asked.failing = record["o"]
@@ -160,7 +159,7 @@ def _first(
             asked.failing, asked.worth = SAME_ANSWER, ALIKE
             return DRY
         agent.known[key] = None
-    if "g" in request or "p" in request or "k" in request:  # lines, a path, the target of a message
+    if "g" in request or "p" in request or "k" in request:  # it names lines, a path, a receiver
         return _placed(agent, asked, request, record, answer)
     return NEWS
 
