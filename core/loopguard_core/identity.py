@@ -271,8 +271,10 @@ class Payload:
         self.value = value
         self.digest_of = digester
         if type(value) is str:
-            short = len(value) <= _SHORT
-            self.digest = _digest(digester._brief, value) if short else digester.digest(value)
+            if len(value) <= _SHORT:
+                self.digest = _digest(digester._brief, value)
+            else:
+                self.digest = digester.digest(value)
             self.canonical, self.foreign, self.text = value, False, ""
             self._members = None
         else:
