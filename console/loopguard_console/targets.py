@@ -26,13 +26,15 @@ def is_session(options: Options, target: str) -> bool:
     return True
 
 
-def target_events(options: Options, target: str, format_name: str = "") -> list[Event]:
-    """The events of what *target* names. Raises ``Refused``, ``Unreadable`` or ``StoreError``."""
-    if is_session(options, target):
-        with reading(options) as store:
-            session = find_session(store, target).session
-            return [] if store is None else store.read(session)
-    return list(_from_files(target, format_name))
+def target_events(options: Options, target: str, format_name: str = "") -> Iterator[Event]:
+    """The events of what *target* names, as they are read. Raises ``Refused``, ``Unreadable`` or ``StoreError``."""
+    if not is_session(options, target):
+        yield from _from_files(target, format_name)
+        return
+    with reading(options) as store:
+        session = find_session(store, target).session
+        if store is not None:
+            yield from store.read_all(session)
 
 
 def _from_files(target: str, format_name: str) -> Iterator[Event]:

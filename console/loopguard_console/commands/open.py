@@ -73,7 +73,7 @@ def open_recording(
         return
     from loopguard_console.opening import run_replay
 
-    run_replay(events, title="standard input" if target == "-" else target, config=settings)
+    run_replay(list(events), title="standard input" if target == "-" else target, config=settings)
 
 
 def _emit(recording: Recording, session: str) -> None:
