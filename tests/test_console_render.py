@@ -84,3 +84,8 @@ def test_times_and_sizes_are_short() -> None:
         "", "12ms", "1.4s", "59s", "2:05", "3h12", "4d",
     ]  # fmt: skip
     assert [render.size(n) for n in (812, 3_400, 2_100_000)] == ["812", "3.4k", "2.1M"]
+
+
+def test_what_is_left_of_a_time_is_told_in_whole_seconds() -> None:
+    told = [render.countdown(s) for s in (-1.0, 0.0, 0.3, 4.0, 9.6, 59.2, 125.0)]
+    assert told == ["0s", "0s", "1s", "4s", "10s", "1:00", "2:05"]

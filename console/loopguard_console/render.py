@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from math import isfinite
+from math import ceil, isfinite
 from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
@@ -220,6 +220,12 @@ def span(seconds: float | None) -> str:
         return f"{minutes}:{rest:02d}"
     hours, minutes = divmod(minutes, 60)
     return f"{hours}h{minutes:02d}" if hours < 48 else f"{hours // 24}d"
+
+
+def countdown(seconds: float) -> str:
+    """What is left of a time, as ``span`` says it, in whole seconds: ``0s`` when it is over."""
+    left = max(0, ceil(seconds))
+    return f"{left}s" if left < 60 else span(left)
 
 
 def size(count: int) -> str:

@@ -26,6 +26,7 @@ from loopguard_console.inspector.marks import OUTCOMES
 from loopguard_console.inspector.payloads import payload, payloads
 from loopguard_console.keys.keynames import USUAL, KeyNames
 from loopguard_console.render import (
+    countdown,
     cut,
     pretty,
     preview,
@@ -219,12 +220,12 @@ def _choices(
 ) -> Content:
     """What may be done about a request; *marked*: those that one answer settles instead."""
     request = asking.request
-    left = "" if asking.left is None else f"{span(asking.left)} left"
+    left = "" if asking.left is None else f"{countdown(asking.left)} left"
     if left and width >= 48:
         left += f", then {_otherwise(request)}"
     late = request.resolution == "expired"
     if late:
-        left = f"{span(asking.left)} left" if asking.left is not None else ""
+        left = f"{countdown(asking.left)} left" if asking.left is not None else ""
     name, gap = safe(request.request, 8), " " if late else "  "
     title = " YOUR TURN " if low else " WHAT YOU CAN DO "
     if late:

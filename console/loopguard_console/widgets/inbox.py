@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from loopguard_console.desk import Desk
-from loopguard_console.render import pad, safe, signature_label, span, tier_letter
+from loopguard_console.render import countdown, pad, safe, signature_label, tier_letter
 from loopguard_console.widgets.chain import PILLS
 from loopguard_console.widgets.virtual import VirtualList
 
@@ -20,12 +20,21 @@ if TYPE_CHECKING:
 _ID = 6
 #: Cells in which a call has room for its arguments, too.
 _CALL = 16
+#: Cells of a time that is left; more where one has no limit.
+_TIME = 6
 
 
 def left_of(request: Request, now: float) -> float | None:
     """Seconds until the request's time is over, None where it has none."""
     until = request.late_until if request.resolution == "expired" else request.deadline
     return None if until is None else max(0.0, until - now)
+
+
+def _time(request: Request, now: float) -> str:
+    """The time that is left of a request, in words."""
+    left = left_of(request, now)
+    time = "no limit" if left is None else countdown(left)
+    return f"late {time}" if request.resolution == "expired" else time
 
 
 class InboxList(VirtualList):
@@ -36,7 +45,7 @@ class InboxList(VirtualList):
         self.desk: Desk | None = None
         self.chosen = ""
         self.marked: set[str] = set()
-        self._widest = 0
+        self._widest = self._timed = 0
 
     def show(self, desk: Desk) -> None:
         """Show what waits now. The cursor stays on its request; nothing slides under it."""
@@ -44,6 +53,8 @@ class InboxList(VirtualList):
         here = {r.request for r in desk.waiting}
         self.marked &= here
         self._widest = max((cell_len(safe(name, _ID)) for name in here), default=0)
+        times = (len(_time(r, desk.now)) for r in desk.waiting if not r.resolution)
+        self._timed = max((_TIME, *times))
         self.update()
 
     def count(self) -> int:
@@ -71,10 +82,7 @@ class InboxList(VirtualList):
             return []
         request = desk.waiting[line]
         late = request.resolution == "expired"
-        left = left_of(request, desk.now)
-        time = "no end" if left is None else span(left)
-        if late:
-            time = f"late {time}"
+        time = _time(request, desk.now)
         mark = "◆" if request.request in self.marked else " "
         head = [
             Segment(mark, self.style("p-accent")),
@@ -88,7 +96,7 @@ class InboxList(VirtualList):
             head.append(Segment(pad(safe(title, wide), wide + 1), self.style("p-text")))
         tail = [
             Segment(
-                pad(time, 11 if late else 7, right=True) + " ",
+                pad(time, 1 + max(self._timed, len(time)), right=True) + " ",
                 self.style("p-dim" if late else "p-warn"),
             )
         ]
