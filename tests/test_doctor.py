@@ -183,6 +183,7 @@ def test_a_store_in_a_folder_where_nothing_can_be_written_is_named() -> None:
         )
     assert done.stderr == ""
     assert f"{name} is read-only for this user; give this user write permission" in done.stdout
+    assert "damaged" not in done.stdout and "its integrity is sound" in done.stdout
 
 
 def test_a_store_of_a_newer_version_is_named(tmp_path: Path) -> None:

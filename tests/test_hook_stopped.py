@@ -98,6 +98,13 @@ def test_a_hook_answers_in_time_also_where_its_host_holds_the_timer_back(tmp_pat
     assert code == 0 and '"permissionDecision":"deny"' in out
 
 
+@pytest.mark.parametrize("limit", [600, 60, 30, 5, 1])
+def test_there_is_time_left_to_answer_whatever_the_hosts_limit_is(limit: float) -> None:
+    hook = Hook(ADAPTER, {"--limit": str(limit)}, {}, HookInput(-1))
+    assert hook.limit == limit
+    assert min(0.3, limit / 2) < hook.margin < limit / 2
+
+
 def test_a_call_that_waits_for_a_human_stays_stopped(tmp_path: Path) -> None:
     host = Agent(tmp_path, config=GRADED + "unattended_wait_seconds = 50\n")
     host.loop()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from loopguard_core import interrupts
 from loopguard_core.events import Event, Judged
 from loopguard_core.store import connecting, link, log, queueing
 from loopguard_core.store.contract import StoreError, Taken
@@ -240,3 +241,22 @@ def test_writers_who_are_in_each_others_way_all_get_through(place: Path) -> None
     assert [e.seq for e in stores[0].read("s")] == list(range(1, 242))
     for store in stores:
         store.close()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_who_has_no_time_left_does_not_wait_for_a_busy_store(
+    place: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    """As a hook at its host's limit, also where others go on writing."""
+    monkeypatch.setattr(link, "PATIENCE", 3600.0)
+    monkeypatch.setattr(connecting, "LONGEST", 3_600_000_000_000)
+    monkeypatch.setattr(interrupts, "_in_haste", True)
+    if busy:
+        monkeypatch.setattr(queueing, "last_written", lambda _: object())
+    with (
+        contextlib.closing(open_store(str(place))) as store,
+        contextlib.closing(sqlite3.connect(place, isolation_level=None)) as holder,
+    ):
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked by another process"):
+            store.append(Event("note", "s"))

@@ -14,7 +14,7 @@ from loopguard_console.doctor.sessions import AREA, MEND, dead_weight, failure
 from loopguard_console.render import size
 from loopguard_core import files
 from loopguard_core.store import link
-from loopguard_core.store.connecting import is_foreign
+from loopguard_core.store.connecting import is_foreign, readable
 from loopguard_core.store.contract import Older, StoreError
 from loopguard_core.store.door import open_store
 from loopguard_core.store.paths import default_store, key_file, logs, misnamed
@@ -151,7 +151,7 @@ def _sound(path: Path) -> list[Finding]:
     if path.stat().st_size > _CHECKED_BYTES:
         return [Finding(AREA, NOTE, "too large for a quick check of its integrity")]
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=2)) as db:
+        with contextlib.closing(_to_check(path)) as db:
             said = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as error:
         said = str(error)
@@ -159,6 +159,10 @@ def _sound(path: Path) -> list[Finding]:
         return [Finding(AREA, OK, "its integrity is sound")]
     mend = "export what can be read, move the file away; a new one is made"
     return [Finding(AREA, WRONG, f"{path} is damaged: {said}", mend)]
+
+
+def _to_check(path: Path) -> sqlite3.Connection:
+    return readable(str(path)) if _read_only(path) else sqlite3.connect(path, timeout=2)
 
 
 def _version() -> list[Finding]:

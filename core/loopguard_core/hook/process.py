@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store
 
 
+#: Seconds before a host's limit in which the hook starts, ends a wait in the log, and answers.
+_MOMENT = 0.5
 #: What begins no session.
 _ONLY_GOES_ON = frozenset((host.END, host.SETTLED, host.AFTER))
 
@@ -68,7 +70,7 @@ class Hook:
         self.event = options.get("--event", "")
         self.store = options.get("--store", "")
         self.limit = seconds(options.get("--limit", ""), adapter.limit)
-        self.margin = min(5.0, self.limit / 10)
+        self.margin = min(5.0, max(self.limit / 10, min(_MOMENT, self.limit / 3)))
         self.began = time.monotonic()
         self.closed: bool | None = None  # not known yet
         self.data: dict[str, Any] | None = None
@@ -115,6 +117,11 @@ class Hook:
             self.answer = (self._failed(f"{what} {when}"),)
             self.unsettled = bool(self.stopping)
         return self.answer[0]
+
+    @property
+    def unheard(self) -> int:
+        """The exit code where nobody hears the answer: a denial for a call that must not run as it is."""
+        return 2 if self.stopping else 0
 
     def settle(self, code: int) -> None:
         """The answer is out: end in the log a call that it stops, though it was recorded as one that may run.
@@ -450,9 +457,10 @@ def main(argv: list[str] | None = None) -> None:
     try:
         signals.watch(hook.limit - hook.margin / 2)
         answer = hook.run()
-        signals.answered()
+        signals.answered(hook.unheard)
     except CutShort as short:
         answer = hook.cut(short)
+        signals.leave_within(hook.margin / 4, hook.unheard)
     code = 0 if answer is None or _told(answer) else _unheard(hook)
     hook.settle(code)
     os._exit(code)
@@ -475,8 +483,7 @@ def _unheard(hook: Hook) -> int:
     """The exit code where the answer could not be written."""
     if not hook.stopping:
         to_stderr("the answer cannot be written to stdout")
-        return 0
-    to_stderr(
-        f"{hook.stopping.removeprefix('[loopguard] ')} (The answer cannot be written to stdout.)"
-    )
-    return 2
+    else:
+        said = hook.stopping.removeprefix("[loopguard] ")
+        to_stderr(f"{said} (The answer cannot be written to stdout.)")
+    return hook.unheard

@@ -9,6 +9,8 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import os
 
+from loopguard_core.interrupts import hurry
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -50,14 +52,15 @@ def finish() -> None:
         _signal.signal(number, _signal.SIG_IGN)
 
 
-def answered() -> None:
+def answered(code: int) -> None:
     """There is an answer, which only has to be written: nothing is raised any more.
 
-    A host that does not read it keeps the process no longer than until the time of ``watch`` is over.
+    A host that does not read it keeps the process no longer than until the time of ``watch`` is over, and gets
+    its exit *code* then.
     """
     finish()
     if _TIMER:
-        _signal.signal(_TIMER, _signal.SIG_DFL)
+        _signal.signal(_TIMER, lambda *_: os._exit(code))
 
 
 def leave_within(seconds: float, code: int) -> bool:
@@ -78,4 +81,6 @@ def _heard() -> None:
 def _cut(number: int, frame: Any) -> None:
     for each in (*_STOPS, *filter(None, (_TIMER,))):
         _signal.signal(each, _signal.SIG_IGN)
+    if number == _TIMER:
+        hurry()
     raise CutShort(0 if number == _TIMER else number)

@@ -126,7 +126,7 @@ def to_read(path: str) -> sqlite3.Connection | None:
     if not os.path.exists(path):
         raise StoreError(f"there is no event store at {path}")
     refuse_foreign(path)
-    db = _readable(path)
+    db = readable(path)
     try:
         _check_kind(db, path)
         version = schema.version_of(db)
@@ -151,7 +151,7 @@ def refuse_foreign(path: str) -> None:
     """
     _check_files(path)
     try:
-        db = _readable(path) if _has_log(path) else _connect(f"{_uri(path)}&immutable=1", uri=True)
+        db = readable(path) if _has_log(path) else _connect(f"{_uri(path)}&immutable=1", uri=True)
         try:
             _check_ours(db, path)
         finally:
@@ -201,7 +201,11 @@ def _uri(path: str, mode: str = "ro") -> str:
     return f"file:{place}?mode={mode}"
 
 
-def _readable(path: str) -> sqlite3.Connection:
+def readable(path: str) -> sqlite3.Connection:
+    """A connection to the file at *path* that only reads, also where SQLite can make nothing beside it.
+
+    Raises ``sqlite3.Error``.
+    """
     db = _connect(_uri(path), uri=True)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchall()

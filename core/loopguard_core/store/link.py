@@ -10,7 +10,7 @@ import os
 from _thread import RLock
 from time import perf_counter_ns
 
-from loopguard_core.interrupts import pass_on
+from loopguard_core.interrupts import in_haste, pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
@@ -228,7 +228,7 @@ class Link:
             raise self._failed(error) from None
         from loopguard_core.store.queueing import Line  # only where many write
 
-        patience = int(self._patience * 1e9)
+        patience = int((IMPATIENCE if in_haste() else self._patience) * 1e9)
         until = perf_counter_ns() + patience
         longest = until + connecting.LONGEST
         line = Line(self.path)

@@ -11,7 +11,7 @@ import os
 from time import perf_counter_ns, sleep
 
 from loopguard_core import files
-from loopguard_core.interrupts import pass_on
+from loopguard_core.interrupts import in_haste, pass_on
 from loopguard_core.store.paths import last_written, logs
 
 try:
@@ -64,7 +64,7 @@ class Line:
     def moves(self) -> bool:
         """True where somebody wrote since the last time: the store is not stuck, it is only wanted."""
         before, self._written = self._written, last_written(self._path)
-        return self._written != before
+        return self._written != before and not in_haste()
 
     def leave(self) -> None:
         """Let the next one look."""
