@@ -88,7 +88,7 @@ class WhatIf(ModalScreen[Chosen | None]):
         tops = [0]
         for number, answer in enumerate(self._answers, 1):
             beside = min(len(answer.tiers), width) + len(answer.words) + 2 <= width
-            below = "".join(f"\n{' ' * (_NAME + 2)}{part}" for part in wrap(answer.words, width))
+            below = "".join(f"\n    {part}" for part in wrap(answer.words, width + _NAME))
             words = (f"  {answer.words}" if beside else below, "$dim")
             tops.append(sum(line.plain.count("\n") + 1 for line in lines))
             shown = tier_line(answer.tiers, width, view.cursor)
