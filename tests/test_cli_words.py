@@ -110,6 +110,15 @@ def test_a_note_stands_behind_who_gave_it(place: Path) -> None:
     assert re.fullmatch(r"halted turn by \S+", said[2])
 
 
+def test_a_grant_and_a_reset_are_told_in_words(place: Path) -> None:
+    key = ["--scope", "signature", "--key", "search:1f2e3d4c5b6a"]
+    assert command(place, "override", "researcher-1", *key, "--calls", "3").code == 0
+    assert command(place, "reset", "researcher-1").code == 0
+    granted, reset = command(place, "show", "researcher-1").out.splitlines()[-2:]
+    assert "granted search with these arguments for 3 calls" in granted and " by " in granted
+    assert "reset the count of everything by " in reset
+
+
 @pytest.mark.parametrize("line", [("halt",), ("reset",), ("override", "--calls", "1")])
 @pytest.mark.parametrize("target", ["R99", "r99", "99"])
 def test_a_request_that_is_not_there_is_called_a_request(

@@ -11,6 +11,7 @@ from loopguard_console.inputs import open_input, read_events
 from loopguard_console.inspector.card import card
 from loopguard_console.inspector.gauges import counter_lines, counter_of_call
 from loopguard_console.viewing.view import View
+from loopguard_core.events import Event
 
 SAMPLES = Path(__file__).parents[1] / "sample_sessions"
 
@@ -54,3 +55,16 @@ def test_two_counters_of_one_call_are_told_apart() -> None:
     assert 'B read_file("store' in narrow[0] and "B repetition" in narrow[1]
     wide = [line.plain for line in counter_lines(view, 120, 3)]
     assert "· cycle" in wide[0] and "· repetition" in wide[1]
+
+
+def test_what_is_set_back_after_the_last_call_stands_in_no_gauge() -> None:
+    with open_input(str(SAMPLES / "research-loop.jsonl")) as stream:
+        (recording,) = recordings_of(read_events(stream))
+    view = View(recording, live=False)
+    view.go(len(recording) - 1)
+    assert counter_of_call(view, 80) is not None
+    last = recording.seq
+    recording.append([Event("reset", recording.session, seq=last + 1, data={"scope": "session"})])
+    assert counter_of_call(view, 80) is None and counter_lines(view, 120, 3) == []
+    view.go(8)
+    assert counter_of_call(view, 80) is not None

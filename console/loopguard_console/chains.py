@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from loopguard_console.guards import guard_of
-from loopguard_console.inspector.marks import gap_words
+from loopguard_console.inspector.marks import gap_words, grant_words, reset_words
 from loopguard_console.render import clock, cut, in_lines, pad, preview, safe, span, tier_letter
 from loopguard_core.config import Config
 from loopguard_core.events import Event, expand
@@ -38,10 +38,9 @@ _STANDS = 10
 _WIDEST, _NARROWEST, _BESIDE = 58, 24, 55
 #: where a call stands in its line, and below it what did not fit
 _BELOW = 21
+_WORDS = {"grant": grant_words, "reset": reset_words}
 _SAYS = {
-    "grant": ("scope", "key"),
     "revoke": ("grant",),
-    "reset": ("scope", "key"),
     "halt": ("scope",),
     "turn_start": ("reason",),
     "session_end": ("reason",),
@@ -140,8 +139,11 @@ def _mark(event: Event) -> str:
         return f"what follows arrived later: {safe(event.text('reason'), 120)}"
     if event.type == "gap":
         return safe(gap_words(event), 160)
-    fields = _SAYS.get(event.type, ("text",))
-    said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
+    if event.type in _WORDS:
+        said = safe(_WORDS[event.type](event), 160)
+    else:
+        fields = _SAYS.get(event.type, ("text",))
+        said = " ".join(safe(event.data[f], 60) for f in fields if event.data.get(f))
     by = f" by {safe(event.text('by'), 60)}" if event.text("by") else ""
     if event.type == "session_end":
         by = by and f", said{by}" if said else by

@@ -16,7 +16,7 @@ def left_waiting(requests: Iterable[Request]) -> str:
         return ""
     shown = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
     return (
-        f"{shown} still {'waits' if len(names) == 1 else 'wait'} for you. With no console open, an agent waits "
+        f"{shown} still {'waits' if len(names) == 1 else 'wait'} for you. While no console is open, an agent waits "
         "for unattended_wait_seconds (0 unless you set it), then the call is refused. "
         "To answer here: loopguard-console pending, then approve or deny."
     )

@@ -88,7 +88,11 @@ def _reports(
 ) -> None:
     """One report or test for each session."""
     if not folder.is_dir():
-        wrong = "a file; name a folder" if folder.exists() else "no such folder to write to"
+        wrong = (
+            "a file; name a folder"
+            if folder.exists()
+            else "no such folder; make it, or name another one"
+        )
         raise Refused(f"{folder}: {wrong}")
     for recording in _recordings(options, targets):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 
 from textual.content import Content
@@ -11,6 +12,8 @@ from loopguard_console.viewing.view import View
 from loopguard_core.recording.calls import Row
 from loopguard_core.verdict import Count, Tier, Verdict, tool_of
 
+#: What sets counters back.
+_AFRESH = ("reset", "user_message", "turn_start")
 #: Seconds below which the times of a recording only say the order.
 _SHORTEST = 0.001
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -126,11 +129,22 @@ def _counts(view: View) -> list[Count]:
 
 
 def _verdict(view: View) -> Verdict | None:
-    """The verdict that the card explains, where our guard counted something."""
-    if view.cursor < 0 or not view.recording.tiers[view.cursor]:
+    """The verdict that the card explains, where our guard counted something and nobody has set it back since."""
+    if view.cursor < 0 or not view.recording.tiers[view.cursor] or _set_back(view):
         return None
     verdict = view.recording.why(view.cursor)
     return verdict if verdict is not None and verdict.count and not verdict.source else None
+
+
+def _set_back(view: View) -> bool:
+    """Whether counters began afresh after the selected call had begun, as far as the cursor has come."""
+    marks = view.recording.marks
+    for mark in marks[bisect_right(marks, view.cursor, key=lambda m: m.row) :]:
+        if mark.event.seq > view.seq:
+            break
+        if mark.event.type in _AFRESH:
+            return True
+    return False
 
 
 def _is_about(count: Count, row: Row | None) -> bool:
