@@ -75,6 +75,13 @@ def test_a_test_finds_its_own_recording_whatever_has_a_name_like_it(tmp_path: Pa
     assert second[0].with_suffix(".jsonl") == second[1] and second[1] != first[1]
 
 
+def test_a_test_leaves_out_what_says_nothing(tmp_path: Path) -> None:
+    senseless = Event("call_start", "s", data={"call": "lacks its tool"})
+    _, data = export(folded([*loop(), senseless]), "test", tmp_path)
+    lines = data.read_text("utf-8").splitlines()
+    assert [decode(line).type for line in lines] and "lacks" not in data.read_text("utf-8")
+
+
 def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_path: Path) -> None:
     test, data = export(folded(loop()), "test", tmp_path)
     assert data.stem == test.stem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from loopguard_core.events import Event, encode
+from loopguard_core.events import Event, EventError, decode, encode
 from loopguard_core.verdict import Tier
 
 #: Characters of a result that the recording keeps where its digests stand beside it.
@@ -47,11 +47,19 @@ def test_file(name: str, title: str, tier: Tier = Tier.BLOCK) -> str:
 
 
 def fixture(events: Iterable[Event]) -> Iterator[str]:
-    """The lines of the recording beside it: what the agent and its host did, without verdicts and decisions."""
+    """The lines of the recording beside it: what the agent and its host did, without verdicts and decisions.
+
+    What would not be read again, since it lacks what it cannot do without, is left out.
+    """
     for event in events:
         if event.type in ("call", "call_start", "call_end", "user_message", "turn_start"):
             data = {k: v for k, v in event.data.items() if k != "verdict"}
             result = data.get("result")
             if "ids" in data and isinstance(result, str) and len(result) > KEPT:
                 data |= {"result": result[:KEPT], "cut": True}
-            yield encode(Event(event.type, event.session, ts=event.ts, data=data)) + "\n"
+            line = encode(Event(event.type, event.session, ts=event.ts, data=data))
+            try:
+                decode(line)
+            except EventError:
+                continue
+            yield line + "\n"

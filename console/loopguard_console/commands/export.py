@@ -102,7 +102,8 @@ def _reports(
         if as_json:
             emit({"session": recording.session, "files": [str(f) for f in files]})
         else:
-            say(f"written: {files[0]}")
+            odd = counted(recording.odd, "event") if kind == "test" and recording.odd else ""
+            say(f"written: {files[0]}" + f"; {odd} without sense left out" * bool(odd))
 
 
 def _recordings(options: Options, targets: tuple[str, ...]) -> Iterator[Recording]:
