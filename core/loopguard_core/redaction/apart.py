@@ -40,6 +40,8 @@ _MARKUP = rf"""(?x)[\w.-]{{0,40}}(?:,ParameterValue=|\s?>(?=[^<>"\\]{{1,400}}</)
 _ELEMENT = rf"""(?x)[\w.-]{{0,40}}{QUOTE}?(?:\s{{1,4}}[\w:.-]{{1,20}}={QUOTE}[^"'<>\\]{{0,120}}{QUOTE}){{0,3}}\s?>
     (?:(?:\s|\\+[nrt])*<value>)?(?P<value>[^\s<>"'\\]{{3,400}})</"""
 _OPENED = r"<(?:\w{1,20}:)?(?:(?P<sure>property|entry|param|parameter|prop|setting|env|secret)\s[^<>]{0,60}|(?:string|data|item|var|variable)\s[^<>]{0,60}|(?P<itself>[\w.-]{0,40}))$"
+#: ``variable "db_password" { default = "…" }``
+_DEFAULT = rf"""[\w-]{{0,40}}(?P<q>{QUOTE})\s?\{{[^{{}}]{{0,300}}?default\s{{0,10}}=\s?(?P=q)(?P<value>[^"'\\<{{$%][^"'\\]{{2,200}})(?P=q)"""
 #: ``getByLabel("Password").fill("…")``, ``set_password("service", "user", "…")``
 _TYPED = rf"""(?x)[\w\ -]{{0,20}}\]?{QUOTE}(?:\s?,\s?\{{[^{{}}"]{{0,60}}\}})?\s?\)\.(?:fill|type|send_keys|sendKeys|setValue|press_?[sS]equentially)
     \(\s?(?P<q>{QUOTE})(?P<value>[^"'\\<{{$%][^"'\\]{{2,200}})(?P=q)"""
@@ -51,7 +53,7 @@ def value(text: str, start: int, end: int, header: bool = False) -> Span | None:
 
     *header*: it is the name of one of HTTP's.
     """
-    for pattern in (_MEMBERS, _HEADER if header else _MARKUP, _WRAPPED, _TYPED):
+    for pattern in (_MEMBERS, _HEADER if header else _MARKUP, _WRAPPED, _TYPED, _DEFAULT):
         found = compiled(pattern).match(text, end)
         if found is not None:
             if pattern is not _MEMBERS or found["typed"] is None or _is_typed(text, start, found):

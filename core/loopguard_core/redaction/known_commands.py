@@ -56,10 +56,12 @@ _COMMANDS = {
     "p": "docker/login podman/login buildah/login nerdctl/login helm/login oras/login crane/login oc/login cf/login az/login"
     " mongosh mongo mongodump mongorestore mongoexport mongoimport mongostat mongotop mongofiles cqlsh cypher-shell twine"
     " poetry/publish nuget evil-winrm nxc netexec crackmapexec smbmap rabbitmqadmin rdesktop psexec ncftpput ncftpget"
+    " steghide conan"
     " security useradd usermod beeline arangosh",
     "t": "doctl/init",
-    "w": f"{_LDAP} security",
+    "w": f"{_LDAP} security plink pscp psftp",
     "-oauth2-bearer": "curl curlie",
+    "-auth": "netlify",
     "-value": "az/secret aws/SecureString",
     # whose word is a login, with the secret behind a colon
     ":u :-user": f"{_CURL} lftp",

@@ -42,8 +42,10 @@ _EXAMPLES = {"password", "passwd", "pass", "pwd", "secret", "token"}
 _NEXT = rf"""\s{{1,8}}{QUOTE}?(?P<value>[^\s"'\\$<{{*%#-][^\s"'\\]{{3,}})"""
 _REDIS = r"(?:[\"']|\\[nr]\s{0,8}|(?:set|SET|run:)\s|--|\$\s)(?:requirepass|masterauth)$"
 _BY = r"""(?i)\s+(?:with\s+[\w"'\\]{1,60}\s+)?(?:by|as)\s+(?:password\s+)?\\*'(?P<value>[^\s"'\\]{3,200})\\*'"""
+_USERS = ("user", "role", "grant", "@")
 _SLASH = rf"""(?::|(?:\s+-[A-Za-z]+){{0,4}}\s+{QUOTE}?)[^\s:/@"'\\-][^\s:/@"'\\]{{0,100}}/(?P<value>[^\s@/"'\\$]{{2,200}})@"""
 _PLAINTEXT = rf"""(?i)\s+(?:-string\s+)?{QUOTE}(?P<value>[^"'\\$]{{3,200}})"""
+_PGPASS = r"(?<![\w*.-])[\w*.-]{1,100}:(?:[0-9]{1,5}|\*):[\w*.-]{1,64}:[\w*.@-]{1,64}:(?P<value>[^\s:\"'\\]{3,200})(?![\w:])"
 _KIND = r"kind\\*\"?:\s?\\*\"?Secret[\s\"\\]"
 # the block of a Secret's data: deeper lines of YAML, or an object
 _DATA = r"""(?:stringData|(?<![A-Za-z])data|(?<=\\n)data)(?:\\*"\s?:\s?\{(?P<object>)|:)(?P<block>(?:(?:\\+[nr])+\s+[\w.-]+:\s?[^\\"]*)+|[^{}]{1,20000})"""
@@ -183,7 +185,8 @@ def _sql(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """The password of a user that a statement makes or changes."""
     for name in names:
         found = compiled(_BY).match(text, name.end())
-        if found is not None:
+        near = text[max(0, name.start() - 200) : name.start()].lower()
+        if found is not None and any(word in near for word in _USERS):
             yield found.span("value")
 
 
@@ -225,6 +228,25 @@ def _kubernetes(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
                 yield member.span("value")
 
 
+def _pgpass(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """The lines of a ``.pgpass``, before and behind its name."""
+    start, end = max(0, names[0].start() - _OBJECT), names[-1].end() + _OBJECT
+    yield from _values(_PGPASS, text, start, end)
+
+
+def _tables(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    """What stands below the name of a column."""
+    from loopguard_core.redaction.tables import cells, is_head
+
+    return cells(text, [name for name in names if is_head(text, name.end())])
+
+
+def _taken(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
+    from loopguard_core.redaction.known_words import taken
+
+    return taken(text, names)
+
+
 KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "bare": _bare,
     "basic": _basic,
@@ -239,10 +261,13 @@ KINDS: dict[str, Callable[[str, list[re.Match[str]]], Iterator[Span]]] = {
     "login": _logins,
     "oracle": _oracle,
     "pair": _pairs,
+    "pgpass": _pgpass,
     "piped": _inputs,
     "power": _powershell,
     "sql": _sql,
     "store": stored,
+    "table": _tables,
+    "taken": _taken,
     "word": _word,
     "words": _words,
 }

@@ -30,25 +30,26 @@ _KEY_NAMES = "|".join(
 _CODE = r"s?\\*[\"']?\]?(?:\s?(?:[:=,]|is\b|ist\b|\d)|[.!]?(?:[\s\\\"']|$))"
 NAMES = {
     "w": Shape(
-        r"w(?:ord(?<=password)|d(?:(?<=[ch][ht]passwd)(?P<login>)|(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==|\\*[\"']\s?:)"
+        r"w(?:ord(?<=password)|_session(?<=bw_session)(?==)| login(?<=bw login)(?P<taken>(?=\s))|ith-token(?<=--with-token)(?P<piped>(?=[\s\"'\\]))|d(?:(?<=[ch][ht]passwd)(?P<login>)|(?<=passwd)|(?<=pwd))|t(?<=jwt)(?==|\\*[\"']\s?:)"
         r"|ort(?<=passwort|kennwort))",
-        *("word", "wd", "jwt", "wort"),
+        *("word", "wd", "jwt", "wort", "bw_session", "bw login", "with-token"),
     ),
     "k": Shape(
-        rf"k(?:en(?<=token)(?:(?<=[\"_]token)(?P<object>(?=s\\*\"\s?:\s?\{{))|(?!s|i[sz]e))|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)"
+        rf"k(?:en(?<=token)(?:(?<=[\"_]token)(?P<object>(?=s\\*\"\s?:\s?\{{))|(?!s|i[sz]e))|ey(?:{_KEY_NAMES}|(?<=[?&]key)(?==)|(?<=unseal key)(?P<taken>(?= \d))"
         r"|(?==)(?:(?<![a-z0-9_.$-]key)|(?<=\\[nrt]key))(?P<bare>))"
         r"|ie(?<=cookie)(?:(?P<jar>(?=s\\*\"\s*:\s*\[\s*\{))|(?P<header>))|ty(?<=[\"']kty)(?P<jwk>(?=\\*[\"']))"
-        r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))|init(?<=kinit)(?P<piped>(?=[\s\"'\\]))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
-        *("token", "key", "cookie", "kty", "hook", "kv ", "kinit"),
+        r"|v(?<=[\s\"'/]kv)(?P<store>(?=\s(?:put|patch)\s))| (?<=bw unlock )(?P<taken_>)|init(?<=kinit)(?P<piped>(?=[\s\"'\\]))|s(?<=hooks)(?P<hook>)|b2(?<=hookb2)(?P<hook_>))",
+        *("token", "key", "cookie", "kty", "hook", "kv ", "kinit", "bw unlock"),
     ),
     "z": Shape("zation(?<=authorization)(?P<header>)", "authorization"),
     # for browsers, ``credentials`` is also a way to fetch. What begins with a letter of its own is tried fast.
     "c": Shape(
         r"c(?:r(?:e(?:t(?<=secret)(?:(?P<store>(?=s?\s(?:set|put|create|add|versions|generic|docker-registry|tls)\s))|(?<=[\"_]secret)(?P<object>(?=s\\*\"\s?:\s?\{))|(?!s))"
         r"|dentials?+(?:(?P<object_>(?=\\*\"\s?:\s?\{))|(?!\\*[\"']?\s?:\s?\\*[\"']?(?:include|omit|same-origin)\b)))|yptsetup(?P<piped>(?=\s)))"
-        rf"|o(?:de(?P<code>(?={_CODE}))|ntrase[^\s\"]{{1,6}}a(?=\s?[:=]))|v[cv]2?(?P<card>(?={_CODE}))"
-        r"|ure(?<=secure)string(?P<power>(?=\s))|le(?<=oracle):thin(?P<oracle>(?=:))"
-        r"| (?:(?<=basic )(?P<basic>)|(?<=mnemonic )(?P<words>))|:(?<=mnemonic:)(?P<words_>)|\"(?<=mnemonic\")(?P<words_1>)|\\(?<=mnemonic\\)(?P<words_2>))",
+        rf"|o(?:de(?P<code>(?={_CODE}))|ntrase[^\s\"]{{1,9}}a(?=\s?[:=]))|v[cv]2?(?P<card>(?={_CODE}))"
+        r"|argo(?P<taken>(?= login\s))|tl(?<=rabbitmqctl)(?P<taken_>(?=\s))"
+        r"|ure(?<=secure)string(?P<power>(?=\s))|l(?:e(?<=oracle):thin(?P<oracle>(?=:))|oudflared(?P<taken_1>(?= service )))"
+        r"| (?:alias set(?<=mc alias set)(?P<taken_2>(?=\s))|(?<=basic )(?P<basic>)|(?<=mnemonic )(?P<words>))|:(?<=mnemonic:)(?P<words_>)|\"(?<=mnemonic\")(?P<words_1>)|\\(?<=mnemonic\\)(?P<words_2>))",
         *(
             "cre",
             "code",
@@ -60,6 +61,10 @@ NAMES = {
             "securestring",
             "cryptsetup",
             "oracle:",
+            "cargo login",
+            "rabbitmqctl",
+            "cloudflared",
+            "mc alias",
         ),
     ),
     "h": Shape(
@@ -68,11 +73,26 @@ NAMES = {
         "auth",
     ),
     "p": Shape(
-        r"p(?:ass(?:phrase|code|e(?<=mot de passe)|(?<=requirepass)(?P<word>(?=\s))|(?<=\s/pass)(?=:\S)|(?:(?<![a-z]pass)|(?<=\\[nrt]pass)|(?<=sshpass))(?:(?==|\\*[\"']?\s?:\s?\\*[\"'])|(?P<near>(?=\s=\s|:\s))))|lus(?<=sqlplus)(?P<oracle>(?=\s))"
+        r"p(?:ass(?:phrase(?:(?<=wpa_passphrase)(?P<taken>(?=\s)))?|code|e(?<=mot de passe)|(?<=requirepass)(?P<word>(?=\s))|(?<=\s/pass)(?=:\S)|(?:(?<![a-z]pass)|(?<=\\[nrt]pass)|(?<=sshpass))(?:(?==|\\*[\"']?\s?:\s?\\*[\"'])|(?P<near>(?=\s=\s|:\s))))|lus(?<=sqlplus)(?P<oracle>(?=\s))"
+        r"|oetry(?P<taken_>(?=\s[^\"|;&]{0,30}config))|ulumi(?P<taken_1>(?=\s[^\"|;&]{0,30}config))|gpass(?P<pgpass>)|erator(?P<taken_2>(?= unseal\s))"
         rf"|i(?:n(?<=pin)(?P<code>(?=(?:[ _-]?(?:code|number))?{_CODE}))|(?<=dapi)(?P<dapi>(?=[0-9a-f]{{32}})))"
         r"|w(?P<short>(?=\\*[\"']?\s?[:=]))|sk(?P<short_>(?=\\*[\"']?\s?[:=]))|hrase(?<=seed.phrase|very.phrase)(?P<words>)"
-        r"|:(?<=otp:)(?P<code_>)|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)| (?<=otp )(?P<code_5>))",
-        *("pass", "pin", "otp", "pw", "psk", "phrase", "dapi", "sqlplus"),
+        r"|:(?:(?<=otp:)(?P<code_>)|(?<= /p:)(?P<taken_3>))|=(?<=otp=)(?P<code_1>)|\"(?<=otp\")(?P<code_2>)|\\(?<=otp\\)(?P<code_3>)| (?<=otp )(?P<code_5>))",
+        *(
+            "pass",
+            "pin",
+            "otp",
+            "pw",
+            "psk",
+            "phrase",
+            "dapi",
+            "sqlplus",
+            "poetry",
+            "pulumi",
+            "pgpass",
+            "unseal",
+            "/p:",
+        ),
     ),
     # in SQL, a user is mostly named with a host; few texts have that sign
     "@": Shape(r"identified(?P<sql>(?=\s))", "identified"),
@@ -91,7 +111,7 @@ _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|
     (?:(?P<key>")|{QUOTE}(?:\](?=\s?=\s?['\\]))?)?
     \s*(?::\s*(?:&(?:'static[ ])?)?[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\])|(?:string|String|\[\]byte)\s(?==\s\\))?(?:=>|:=|==?|:|(?:%22)?%3[AaDd](?:%22)?)\s*
     (?:[|>][+-]?(?:\\+[nr])+\s+)?
-    (?: (?:[bu$](?=\\*["'])|(?:[a-z]{{1,12}}\.)?(?:SecretStr|Secret|Password)\()?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
+    (?: (?:[bu$](?=\\*["'])|(?:[a-z]{{1,12}}\.)?(?:SecretStr|Secret|Password)\()?(?:(?:\\+"){{2}}(?=\\+"[^"\\]))?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
         (?P<quoted>{TEXT}++)(?P=q)
       | (?P<bare>(?![${{<*/\[]|%(?![0-9A-F]{{2}}))[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
 _FLAG = rf"""(?x)(?![_-]?(?:file|stdin|path|policy|url|env\b|command|helper|manager|store\b|reset|less))[\w-]{{0,40}}(?:\s{{1,8}}{QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
@@ -107,14 +127,18 @@ _BEFORE_WORD = (
     r"--[\w-]{0,30}$|[\s\"']-[A-Za-z]{0,20}$|login\s+\S{1,60}?(?:\s|\\[nrt])+(?:account\s[^\s=]{1,60}\s+)?\w{0,12}$"
     r"|(?:setenv|setx|ENV|ARG|set -\w{1,3}) [A-Z0-9_]{0,40}$"
     r"|config(?:ure)? (?:(?:set|--\w{1,10}) [\w./:-]{0,60}|\w{1,40}\.[\w./:-]{0,60})$"
-    r"|(?:add-|ngrok )authto$"
+    r"|(?:add-|ngrok )authto$|reset-admin-pass$"
 )
 _HEADER = rf"""(?xi)(?:(?P<key>")|{QUOTE})?\s*[:=]\s*(?(key)"|(?:[bfur]?{QUOTE})?)\s*
     (?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+)?(?P<text>[^"'\\\r\n]{{4,}})"""
 # Calls whose second word belongs to their first, which ends with a name.
-_CALL = r"(?:getenv|environ\.get|[sS]et[dD]efault|\.set|[sS]etProperty|putenv|[sS]etenv|Variable|define|\.fill|\.type|[sS]et_?[vV]alue|[hH]eader|[sS]et_?[sS]ecret)\(\\*[\"'](?P<name>[^\"'()]{0,60}[\"']?[\w.-]{0,40})$"
+_CALL = r"(?:getenv|environ\.get|[sS]et[dD]efault|\.set|[sS]etProperty|putenv|[sS]etenv|Variable|define|\.fill|\.type|[sS]et_?[vV]alue|[hH]eader|[sS]et_?[sS]ecret)\(\s?\\*[\"'](?P<name>[^\"'()]{0,60}[\"']?[\w.-]{0,40})$"
 _GIVEN = r"""(?x)[\w-]{0,40}(?:\\*["']?\])?(?P<q>\\*["'])\s?,\s{0,8}[bfu]?(?P=q)
     (?:(?:[Bb]earer|[Bb]asic|[Tt]oken)\s+)?(?![${<%*-]|(?:Bearer|Basic|Token)\s|(?P=q))(?P<value>(?:(?!(?P=q))(?:[^"\\]|\\.)){3,2000}+)(?P=q)"""
+#: What stands behind the name of a column.
+_GOES_ON = frozenset((",", ";", "|", " ", "\\"))
+#: A line below a name that says who logs in.
+_USER_BELOW = r"[^\"\\]{1,90}\\+n\s*(?:user|login)"
 #: Characters behind a header's name that tell a sentence.
 _SENTENCE = 400
 # What is said about a header, in words: that one is required, or what it is for.
@@ -166,6 +190,8 @@ def _plain(
                 and "kind" in name.string[max(0, name.start() - 30) : name.start()]
             ):
                 kinds.setdefault("kube", []).append(name)
+            if name.string[name.end() : name.end() + 1] in _GOES_ON:
+                kinds.setdefault("table", []).append(name)
             yield name
         else:
             kinds.setdefault(name.lastgroup.partition("_")[0], []).append(name)
@@ -328,7 +354,12 @@ def _near(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
     """What stands behind ``pass`` where somebody logs in: ``user = me``, ``pass = …``."""
     for name in names:
         before = text[max(0, name.start() - 90) : name.start()]
-        if "user" in before or "login" in before:
+        if (
+            "user" in before
+            or "login" in before
+            or before.endswith("_")
+            or compiled(_USER_BELOW).match(text, name.end())
+        ):
             span = _value(text, name)
             if span is not None and compiled(MIXED).match(text, *span):
                 yield span

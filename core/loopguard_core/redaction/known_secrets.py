@@ -79,7 +79,7 @@ def _has(text: str, word: str) -> bool:
 
 # -- what follows a dash
 
-_DASHED = "xapp- tvly- pplx- pypi- PMAK- NRAK- NRII- NRJS- HRKU- glpat- glptt- glcbt- gloas- glimt- glrtr- nvapi- tskey- dnkey- fio-u- tk-us- GOCSPX- glsoat- glffct- ctx7sk- glagent- xkeysib- FLWSECK- s-s4t2ud- s-s4t2af- xsmtpsib- FLWSECK_TEST- AGE-SECRET-KEY- bedrock-api-key-"
+_DASHED = "xapp- tvly- pplx- pypi- PMAK- NRAK- NRII- NRJS- HRKU- glpat- glptt- glcbt- gloas- glimt- glrtr- nvapi- tskey- dnkey- fio-u- tk-us- GOCSPX- glsoat- glffct- ctx7sk- glagent- xkeysib- FLWSECK- s-s4t2ud- s-s4t2af- xsmtpsib- FLWSECK_TEST- CFPAT- AGE-SECRET-KEY- bedrock-api-key-"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
 
 
@@ -99,7 +99,8 @@ _DASH = rf"""(?x)-(?:
     (?<=[IKTUXYa-eg-iklnopr-uxy]-)(?=[A-Za-z0-9_-]{{16}})(?:
       (?:(?:(?<={START}sk-)|{_behind(_DASHED)}|(?<=xai-|pul-|p8e-|llx-|csk-)(?<={START}....)
           |(?<=xox[a-eprs]-)|(?<=gl[dfr]t-)|(?<=sq0[acis]tp-|sq0csp-)|(?:(?<={START}key-)|(?<={START}fc-))(?=[0-9a-f]{{32}})
-          |(?<={START}ico-)(?=[A-Za-z0-9]{{32}}))
+          |(?<={START}ico-)(?=[A-Za-z0-9]{{32}})
+          |(?:(?<={START}a[ks]-)(?=[A-Za-z0-9]{{22}}(?![\w-]))|(?<={START}pa-)(?=[A-Za-z0-9_-]{{43}}(?![\w-])))(?=[a-z0-9_-]*[A-Z]))
           ((?=[A-Za-z_-]{{0,60}}[0-9])[A-Za-z0-9_-]+(?:%[0-9A-F]{{2}}[A-Za-z0-9_-]*)*)
         |(?:(?<={START}(?:sdk|mob|api)-)|(?<=access-sandbox-|ess-production-|ss-development-))(?={_UUID})([0-9a-f-]{{36}})
         |(?<={START}pat-)(?=[a-z]{{2}}[0-9]-{_UUID})([0-9a-z-]{{40}}))
@@ -107,7 +108,7 @@ _DASH = rf"""(?x)-(?:
   # the command lines of curl, sshpass, openssl and keytool: what follows may be a flag as well
   |-(?=proxy-user[ =]['"\\]*[^\s:'"\\/-][^\s:'"\\/]{{0,200}}:([^\s'"\\/]{{1,2000}})|pass(?:[ =]{QUOTE}?|\\*"\s*,\s*\\*")(?!pass:)([^\s'"\\-][^\s'"\\]{{0,2000}}))
   | p(?=(?<=sshpass[ ]-p)[ ]?{QUOTE}?([^\s'"\\]{{1,2000}})|ass(?:in|out)?[ =]pass:([^\s'"\\]{{1,2000}})
-    |(?<=[ "']-p){QUOTE}?(?P<glued>[^\s'"\\`][^\s'"\\]{{0,1999}}))
+    |(?<=[ "']-p)(?!w[ ]){QUOTE}?(?P<glued>[^\s'"\\`][^\s'"\\]{{0,1999}}))
   | u(?=s[0-9](?<=(?<![0-9a-f])([0-9a-f]{{32}})-us[0-9])
     |[ =][^\s'"\\-][^\s"\\]{{0,200}}[ ]-p(?:[ =]|assword[ =])?{QUOTE}?(?!\d{{1,5}}\b)(?P<login>[^\s'"\\-][^\s'"\\]{{1,2000}}))
   | [LSUbdhks](?=(?<=-[dks])(?:rc(?:store|key)|tore|(?<=d)est(?:store|key)|(?<=k)ey)pass{_next("n_1")}([^\s'"\\$-][^\s'"\\]{{0,2000}})
@@ -126,13 +127,14 @@ _KNOWN = "loopguard_core.redaction.known_commands"
 TAKERS = tuple(
     "sql login curl http mongo redis zip keygen ssl secret sudo mariadb ldap smb snmp xh wget nuget sqsh bcp ipmi mosquitto rar 7z"
     " valkey keydb rpcclient wmic winexe hurl aria2c ffuf siege couchbase elastic lftp ab twine poetry cqlsh cypher winrm nxc netexec"
-    " exec rabbit rdesktop ncftp security useradd usermod beeline arango doctl aws skopeo buildah podman -u".split()
+    " exec rabbit rdesktop ncftp security useradd usermod beeline arango doctl aws skopeo buildah podman plink"
+    " pscp psftp steghide conan netlify -u".split()
 )
 
 # -- what follows an underscore, a dot, an A
 
 _SHORT = "npm_ gsk_ sbp_ ntn_ e2b_ squ_ sqp_ sqa_ sgp_ pnu_ nfp_ phx_ phs_ ddp_ rnd_ dtn_ cfk_"
-_LONG = "ghp_ gho_ ghu_ ghs_ ghr_ glsa_ jina_ bkua_ rdme_ napi_ cfut_ cfat_ whsec_ dop_v1_ doo_v1_ dor_v1_ sm_aat_ sm_pat_ sm_sat_ sntrys_ sntryu_ lin_api_ api_org_ CLOJARS_ lsv2_pt_ lsv2_sk_ dckr_pat_ dckr_oat_ rubygems_ rzp_live_ wandb_v1_ flb_live_ lin_oauth_ apify_api_ github_pat_ pylf_v1_us_ pylf_v1_eu_ duffel_live_ duffel_test_ shippo_live_ shippo_test_"
+_LONG = "crsr_ CCIPAT_ CCIPRJ_ ghp_ gho_ ghu_ ghs_ ghr_ glsa_ jina_ bkua_ rdme_ napi_ cfut_ cfat_ whsec_ dop_v1_ doo_v1_ dor_v1_ sm_aat_ sm_pat_ sm_sat_ sntrys_ sntryu_ lin_api_ api_org_ CLOJARS_ lsv2_pt_ lsv2_sk_ dckr_pat_ dckr_oat_ rubygems_ rzp_live_ wandb_v1_ flb_live_ lin_oauth_ apify_api_ github_pat_ pylf_v1_us_ pylf_v1_eu_ duffel_live_ duffel_test_ shippo_live_ shippo_test_"
 _STRIPE = "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ pk_live_ pk_test_"
 # These have dashes, dots and more in them.
 _MIXED = "tgp_v1_ vcp_ vci_ vca_ vcr_ vck_ tfp_ fo1_ fm2_ figd_ fm1a_ fm1r_ sb_secret_ pscale_pw_ pscale_tkn_ pscale_oauth_"
@@ -142,7 +144,7 @@ _UNDERSCORE = rf"""(?x)_(?=[A-Za-z0-9_-]{{16}}|KEY|PASS|JWT|CREDS|PAT=|AUTH=|aut
     (?=[a-z_-]{{0,20}}[A-Z0-9])(?:
       (?=[A-Za-z0-9]{{16}})(?:(?:{_behind(_LONG)}|{_behind(_STRIPE)}|(?<=shp.._)
           |(?:{_behind(_SHORT)})(?<={START}....)|(?<={START}r8_)|(?<={START}hf_)
-          |(?<={START}glc_|{START}ops_)(?=eyJ)|(?<={START}secret_)(?=[A-Za-z0-9]{{32}})|(?<={START}sk_)(?=[0-9a-f]{{48}})
+          |(?<={START}glc_|{START}ops_)(?=eyJ)|(?<={START}secret_)(?=[A-Za-z0-9]{{32}})|(?<={START}sk_)(?=[0-9a-f]{{48}})|(?<={START}key_)(?=[0-9a-f]{{64}}(?![A-Za-z0-9]))
           |(?<=pcsk_[A-Za-z0-9]{{5}}_|csk_[A-Za-z0-9]{{6}}_)|(?<={START}re_[A-Za-z0-9]{{8}}_)(?=[A-Za-z0-9]{{24}})
           |(?<=live_|test_)(?=[0-9a-f]{{35}}(?![A-Za-z0-9])))
           ([A-Za-z0-9_]+)
@@ -154,7 +156,7 @@ _UNDERSCORE = rf"""(?x)_(?=[A-Za-z0-9_-]{{16}}|KEY|PASS|JWT|CREDS|PAT=|AUTH=|aut
 # A bot of Discord is named by its number in base64, in which all digits look alike.
 _BOT = "(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5])"
 _DOT = rf"""(?x)\.(?=[A-Za-z0-9_-]{{16}})(?:
-    (?<=[Gablrstu19]\.)(?:(?<=hv[sbr]\.)(?<={START}....)|(?<=SG\.)(?=[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16}})
+    (?<=[GQablrstu19]\.)(?:(?<={START}AQ\.)(?=Ab[A-Za-z0-9_-]{{30}})|(?<=hv[sbr]\.)(?<={START}....)|(?<=SG\.)(?=[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16}})
       |(?<=ya29\.)(?<={START}.....)|(?<=atlasv1\.)|(?<={START}sl\.)(?=[A-Za-z0-9_=-]{{60}})|(?<={START}sl\.u\.)
       |(?<={START}s\.)(?=(?=[A-Za-z]*[0-9])(?=[0-9a-z]*[A-Z])[A-Za-z0-9]{{24}}(?![\w(\[-]|\.\w))
       |(?<={START}dp\.(?:pt|st|ct|sa)\.)|(?<={START}v1\.)(?=0-[0-9a-f]{{24}}-))
@@ -164,7 +166,9 @@ _DOT = rf"""(?x)\.(?=[A-Za-z0-9_-]{{16}})(?:
         (?=[A-Za-z0-9_-]{{27}}))
     |(?<=dp\.st\.[a-z]{{3}}\.)(?=[A-Za-z0-9]{{40}}))
     ([A-Za-z0-9_=-]+(?:\.[A-Za-z0-9_-]{{16,}})?)"""
-_A = rf"""(?x)A(?:[KS]IA(?<={START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza(?<={START}AIza)([A-Za-z0-9_-]{{30,}})
+_A = rf"""(?x)A(?:LSE(?<=FALSE)\\+t(?:/[^\s\\"]{{0,200}}\\+t(?:TRUE|FALSE)\\+t)?[0-9]{{1,12}}\\+t[^\s\\"]{{1,200}}\\+t([^\s\\"]{{4,4000}})
+    |ZDO(?<=([A-Za-z0-9]{{76}})AZDO)|CDb(?<=([A-Za-z0-9+/]{{76}})ACDb)|St(?<=([A-Za-z0-9+/]{{76}})\+ASt)
+    |K(?:ID|LT)(?<={_BARE}AK..)([A-Za-z0-9]{{32,60}})(?![A-Za-z0-9+/=])|[KS]IA(?<={START}A.IA)([A-Z0-9]{{12,}})(?![a-z])|Iza(?<={START}AIza)([A-Za-z0-9_-]{{30,}})
     |T[AC]TT3([A-Za-z0-9_=-]{{30,}})|I(?<={_BARE}LTAI)([A-Za-z0-9]{{12,}})
     |TBB(?<={_BARE}ATBB)([A-Za-z0-9]{{28,36}})(?![A-Za-z0-9+/=])
     |KCp(?<={_BARE}AKCp)([A-Za-z0-9]{{60,}})(?![A-Za-z0-9+/=])|BSK(?<={_BARE}ABSK)([A-Za-z0-9+/]{{80,}}={{0,2}})
@@ -182,7 +186,7 @@ TOKENS = {
         _DASH,
         *_DASHED.split(),
         *"sk- xai- pul- p8e- llx- csk- glrt- gldt- glft- xox sq0 key- fc- ico- -Lines -u -p".split(),
-        *"pat- sdk- mob- api- API- access- storepass keypass".split(),
+        *"pat- sdk- mob- api- API- ak- as- pa- access- storepass keypass".split(),
         # other flags' commands
         *"redis valkey keydb zip ldap smb rpcclient wmic winexe curl 7z mysql mariadb sudo rar sqlcmd bcp osql tsql".split(),
         *"ipmitool mosquitto keygen openssl nuget doctl security http xh ab secret SecureString -creds snmp".split(),
@@ -190,12 +194,12 @@ TOKENS = {
     "_": Shape(
         _UNDERSCORE,
         *(*_LONG.split(), *_STRIPE.split(), *_SHORT.split(), *_MIXED.split(), "r8_", "hf_"),
-        *"shp glc_ ops_ secret_ sk_ csk_ re_????????_ live_ test_ _mmk".split(),
+        *"shp glc_ ops_ secret_ sk_ key_ csk_ re_????????_ live_ test_ _mmk".split(),
         *_ENV.split(),
     ),
     ".": Shape(
         _DOT,
-        *"hvs. hvb. hvr. SG. ya29. atlasv1. dp. dt0 pat. sat. sl. v1.0-".split(),
+        *"hvs. hvb. hvr. AQ. SG. ya29. atlasv1. dp. dt0 pat. sat. sl. v1.0-".split(),
         *("s." + "?" * 24, "pat" + "?" * 14 + "."),
         *(f"{c}{d}" for c in "MNO" for d in "DTjz"),
     ),
@@ -203,15 +207,16 @@ TOKENS = {
     "A": Shape(
         _A,
         *"AKIA ASIA AIza TT3 LTAI :AA ATBB AKCp ABSK AQVN A3- EZAK".split(),
-        *("cmVmdGtuOjA", "AUTH=", "EAA"),
+        *("cmVmdGtuOjA", "AUTH=", "EAA", "AKID", "AKLT", "FALSE", "AZDO", "ACDb", "+ASt"),
     ),
     # JSON web tokens, what SAML answers, and private keys in base64: certificates and public keys begin alike
     "J": Shape(
-        rf"J(?:(?<={START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.\.?[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*){{0,3}})"
+        r"J(?:QQJ99(?<=([A-Za-z0-9]{52})JQQJ99)"
+        rf"|(?<={START}(?<![_-])eyJ)([A-Za-z0-9_-]{{6,}}\.\.?[A-Za-z0-9_-]{{6,}}(?:\.[A-Za-z0-9_-]*){{0,3}})"
         rf"|(?<={_BARE}eyJ)rIjoi([A-Za-z0-9]{{60,}}={{0,3}})"
         r"|lc3BvbnNl(?<=PHNhbWxwOlJlc3BvbnNl)((?:[A-Za-z0-9+/=]|%[0-9A-F]{2}|\\+[nr]){40,})"
         r"|Ti(?<=LS0tLS1CRUdJTi)(?!BDRVJUSUZJQ0FU|BQVUJMSUMg)((?:[A-Za-z0-9+/=]|\\+[nr]){40,}))",
-        *("eyJ", "CRUdJTi", "wOlJlc3"),
+        *("eyJ", "CRUdJTi", "wOlJlc3", "JQQJ99"),
     ),
     "@": Shape(
         r'://(?:([^\s/:@"\\]+)(?=:x-oauth-basic@):x-oauth-basic|[^\s/:@"\\]*:(?!\$\{?\w+\}?@|<\w+>@|\{\w*\}@|%s@)([^\s/"\\?#]+)|((?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}))@',
@@ -226,6 +231,11 @@ TOKENS = {
     "$": Shape(
         r"\$(?:(?:apr1|[1-7y]|2[abxy])\$([A-Za-z0-9./$=,-]{16,})|production\$([0-9a-z]{16}\$[0-9a-f]{32}))",
         "$",
+    ),
+    # host:port:database:user:password, as a .pgpass has it for any database; for one, its name has to be near (``known_names``)
+    "*": Shape(
+        r"\*(?:(?<=:[0-9]{4}:\*)|(?<=[\s\"'n]\*:\*:\*)):[\w*.@-]{1,64}:([^\s:\"'\\]{3,200})(?![\w:])",
+        "*:",
     ),
     "?": Shape(rf"\?{_SIGNATURE}", "sig=", "Signature="),
     "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),

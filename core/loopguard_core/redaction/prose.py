@@ -22,6 +22,7 @@ _WORD = r"""(?!(?:sha|md|base|utf|oauth|argon|pbkdf|bcrypt|scrypt|aes|rsa|ed|hs|
 _NOTHING = r"(?i)(?:none|null|nil|true|false|required|optional|empty|password|passphrase|passcode|secret|token|string|redacted|x+|\*+|\.+)$"
 _IS = rf"""(?x)(?:\s(?:for|of|to|on|für|zu|zum|von)\s[\w' .@/-]{{1,40}}?)?\s(?:is|was|ist|lautet|war|est|es|provided)(?:\s(?:now|set\sto|currently|jetzt))?:?\s+
     (?:(?P<q>{QUOTE}|`)(?P<quoted>[^\s"'`\\<>{{}}$%]{{4,100}})(?P=q)|(?P<bare>{_WORD}))"""
+_FOR = rf"(?i)\sfor\s[\w' .@%\"\\-]{{1,60}}?\s=\s(?:{QUOTE})(?P<quoted>[^\s\"'`\\<>{{}}$%]{{3,100}})(?:{QUOTE})"
 _BESIDE = rf"""(?x)\s+(?:(?P<q>{QUOTE}|`)(?P<quoted>[^\s"'`\\<>{{}}$%]{{4,100}})(?P=q)|(?P<bare>{_WORD}))"""
 _CELL = rf"(?:[ ]*\|[ ]*|\\+t)(?P<bare>{MIXED})(?=[ ]*\||\\+[nrt]|\"|$)"
 #: Whoever logs in is named before, or a statement of SQL or of a device says so.
@@ -56,7 +57,7 @@ def said(text: str, start: int, end: int) -> Span | None:
         ):
             return found.span(kind)
         return None
-    found = compiled(_FUNCTION).match(text, end)
+    found = compiled(_FOR).match(text, end) or compiled(_FUNCTION).match(text, end)
     return found.span("quoted") if found is not None and text[start:end].isupper() else None
 
 
