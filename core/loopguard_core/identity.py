@@ -80,7 +80,7 @@ class Digester:
         """The digest of *text*; lone surrogates are hashed as they are."""
         size = len(text)
         if size <= _SHORT:
-            return _digest(self._brief, text)
+            return _hex(self._brief, text)
         if size > LONG:
             return self._long(text, size).of(text, self._joined)
         mark = (size, text[-32:])
@@ -100,7 +100,7 @@ class Digester:
         """The digest of a text that is not expected to come again: nothing is kept of it."""
         size = len(text)
         if size <= _SHORT:
-            return _digest(self._brief, text)
+            return _hex(self._brief, text)
         return _digest(self._keyed, text) if size <= LONG else self.digest(text)
 
     def of(self, value: object) -> Spelled:
@@ -125,7 +125,7 @@ class Digester:
             pass_on(error)
             text = _lenient(value)
             return text, self.digest(text), True, "", None
-        digest = _digest(self._brief, text) if len(text) <= _SHORT else self.once(text)
+        digest = _hex(self._brief, text) if len(text) <= _SHORT else self.once(text)
         spelled = text, digest, False, given, members
         once = self._once
         if digest in once:
@@ -228,12 +228,16 @@ class _Long:
 
 
 def _digest(keyed: Any, text: str) -> str:
+    return _hex(keyed, text)[:24]
+
+
+def _hex(keyed: Any, text: str) -> str:
     state = keyed.copy()
     try:
         state.update(text.encode())
     except UnicodeEncodeError:
         state.update(text.encode("utf-8", "surrogatepass"))
-    return state.hexdigest()[:24]  # type: ignore[no-any-return]
+    return state.hexdigest()  # type: ignore[no-any-return]
 
 
 def canonical(value: object) -> str:
@@ -272,7 +276,7 @@ class Payload:
         self.digest_of = digester
         if type(value) is str:
             if len(value) <= _SHORT:
-                self.digest = _digest(digester._brief, value)
+                self.digest = _hex(digester._brief, value)
             else:
                 self.digest = digester.digest(value)
             self.canonical, self.foreign, self.text = value, False, ""

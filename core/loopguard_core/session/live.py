@@ -304,18 +304,16 @@ class LiveSession:
             payload = Payload(result, self._digester)
             if duration is None or not is_a_time(duration):
                 duration = time.monotonic() - decision.began
-            if outcome not in OUTCOMES:
-                self._say(refusal.no_outcome(text_of(outcome), OUTCOMES))
-                outcome = "error"
+            ok = True
+            if outcome != "ok":
+                ok = False
+                if outcome not in OUTCOMES:
+                    self._say(refusal.no_outcome(text_of(outcome), OUTCOMES))
+                    outcome = "error"
             asked, journal = decision.payload, self._journal
             with self._lock:
                 ids = journal.guard.reading.outcome(
-                    decision.tool,
-                    asked,
-                    payload,
-                    outcome == "ok",
-                    decision.ids,
-                    decision.annotations,
+                    decision.tool, asked, payload, ok, decision.ids, decision.annotations
                 )
                 end = {
                     "call": decision.call,

@@ -70,6 +70,8 @@ TIERS = {"allow": 0, "warn": 1, "block": 2, "halt": 3}
 
 _chunks = encoder(allow_nan=False)
 _join = "".join
+#: What stands before so many digits of a number of six.
+_ZEROS = tuple("0" * (6 - size) for size in range(7))
 
 
 def from_text(text: str) -> Any:
@@ -193,17 +195,18 @@ def pack(
 
 def _records(ids: dict[str, dict[str, Any]]) -> str:
     """The records of a call as ``to_json`` writes them. For a few short texts that is too much machinery."""
-    out = ""
+    out = comma = ""
     for name, record in ids.items():
-        inner = ""
+        out, comma = f'{out}{comma}"{name}":{{', ""
         for field, value in record.items():
             kind = type(value)
             if kind is str:
-                inner = f'{inner},"{field}":{_quote(value)}'
+                out = f'{out}{comma}"{field}":{_quote(value)}'
             else:
-                inner = f'{inner},"{field}":{value if kind is int else to_json(value)}'
-        out = f'{out},"{name}":{{{inner[1:]}}}'
-    return f"{{{out[1:]}}}"
+                out = f'{out}{comma}"{field}":{value if kind is int else to_json(value)}'
+            comma = ","
+        out, comma = f"{out}}}", ","
+    return f"{{{out}}}"
 
 
 def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, str] | None:
@@ -223,7 +226,8 @@ def usual(event: Judged, redactor: Redactor | None, limit: int) -> tuple[str, st
         lasted = data["duration"]
         micros = int(lasted * 1e6 + 0.5)
         if micros < 1_000_000:  # the shortest text of a float takes much to find
-            lasted = f"0.{str(micros + 1_000_000)[1:]}"
+            digits = str(micros)
+            lasted = f"0.{_ZEROS[len(digits)]}{digits}"
         rest = f'{{"outcome":"{data["outcome"]}","duration":{lasted}'
     said = verdict.to_text()
     if not said:

@@ -36,17 +36,25 @@ _DISTRUST = -20
 
 
 class Tail(Running):
-    """The last row of a session of a SQLite store. ``key`` is the row's; ``head`` what the first row's follows."""
+    """The last row of a session of a SQLite store: the session's number, and the row's in it.
 
-    __slots__ = ("head", "key", "sid")
+    ``before``: the key that the session's first row follows.
+    """
+
+    __slots__ = ("before", "seq", "sid")
 
     def __init__(
         self, sid: int, key: int | None, calls: int, worst: int, level: int, ended: int
     ) -> None:
         super().__init__(calls, worst, level, ended)
         self.sid = sid
-        self.head = sid << schema.SHIFT
-        self.key = key or self.head
+        self.before = sid << schema.SHIFT
+        self.seq = key - self.before if key else 0
+
+    @property
+    def key(self) -> int:
+        """The row's key."""
+        return self.before + self.seq
 
     def step_to(self, link: Link, event: Event, row: Row) -> tuple[int | None, int | None]:
         """Move on to the next row; its ``tier`` and ``mark``."""
@@ -55,7 +63,7 @@ class Tail(Running):
             found = link.rows(_TIER, (self.sid, call))
             return int(found[0][0] or 0) if found else 0
 
-        self.key += 1
+        self.seq += 1
         return self.step(event.type, row, started)
 
     def columns(
@@ -155,7 +163,7 @@ class Own:
             if tail is None:
                 return 0
             self._known = dict.fromkeys([call for (call,) in link.rows(_UNFILED, (tail.sid,))])
-        if expect is not None and expect != tail.key & schema.MASK:
+        if expect is not None and expect != tail.seq:
             return 0
         call, begins = row.call, event.type == "call_start"
         if begins:
@@ -165,7 +173,7 @@ class Own:
         elif call is not None and call not in tail.tiers:
             return 0  # whether it has ended already is not known here
         try:
-            tail.key += 1
+            tail.seq += 1
             tier, mark = tail.step(event.type, row, _unknown)
             link.insert(
                 _AFTER[row.digest is not None, begins], tail.columns(event, row, tier, mark)
@@ -186,7 +194,7 @@ class Own:
         if (
             tail is None
             or tail.level
-            or tail.head + expect != tail.key
+            or expect != tail.seq
             or event.session != self._session
             or link.generation != self._generation
             or verdict is None
@@ -195,10 +203,9 @@ class Own:
             return 0
         data, tiers, kind, tool = event.data, tail.tiers, event.type, ""
         call: str = data["call"]
-        starts = kind == "call_start"
-        statement = _ALLOWED
-        if starts:
-            tool = data["tool"]
+        starts, statement = False, _ALLOWED
+        if kind == "call_start":
+            starts, tool = True, data["tool"]
             if (
                 call in self._known
                 or len(tiers) > OPEN_CALLS
@@ -214,7 +221,8 @@ class Own:
             del tiers[call]
         else:
             return 0
-        tail.key = key = tail.key + 1
+        tail.seq = expect + 1
+        key = tail.before + tail.seq
         rest, payload = texts
         worst, ended, calls = tail.worst, tail.ended, tail.calls
         values = (key, tail.sid, event.ts, call, rest, payload, worst, ended, calls, kind, tool)

@@ -38,9 +38,11 @@ class Outline:
         self.record = record
         #: Its digests without volatile parts and without times, once they were taken.
         self.read: tuple[str, str] | None = None
-        self.long = len(text) > LONG
+        self.long = False
         #: As far as it is compared; its pieces once it was.
-        self._text: str | list[str] = edges(text) if self.long else text
+        self._text: str | list[str] = text
+        if len(text) > LONG:
+            self.long, self._text = True, edges(text)
         self._known: dict[str, Reading | None] | None = None
         #: How many answers in a row, up to this one, were unlike the one before.
         self.unlike = 0

@@ -324,9 +324,10 @@ def _changes(args: dict[Any, Any], names: tuple[str, ...]) -> bool:
     """True where a statement among the arguments, those with these *names*, changes something."""
     for name in names:
         text = args[name]
-        if not isinstance(text, str) or text.lstrip()[:1] not in _CHANGING:
+        if not isinstance(text, str):
             continue
-        if _CHANGES.match(text) is not None:
+        bare = text.lstrip()
+        if bare and bare[0] in _CHANGING and _CHANGES.match(text) is not None:
             return True
     return False
 
