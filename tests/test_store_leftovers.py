@@ -8,6 +8,8 @@ import pytest
 
 from commands import command
 from loopguard_core.events import Event
+from loopguard_core.importers import open_stream
+from loopguard_core.importers.report import Unreadable
 from loopguard_core.store.door import open_store
 
 
@@ -30,6 +32,12 @@ READING = ("sessions --all", "status", "show s", "query sessions", "export s", "
 @pytest.mark.parametrize("line", READING)
 def test_a_command_that_reads_leaves_no_log(place: Path, line: str) -> None:
     command(place, *line.split())
+    assert not logs(place)
+
+
+def test_a_store_that_is_named_as_a_transcript_is_left_as_it_is(place: Path) -> None:
+    with pytest.raises(Unreadable, match="an event store; give it with --store"):
+        open_stream(place)
     assert not logs(place)
 
 
