@@ -280,3 +280,19 @@ def test_the_store_of_the_settings_is_that_of_every_command(
     assert (other.code, "no such event store" in other.err) == (2, True)
     (folder / "loopguard.toml").write_text('store = "missing.db"\n')
     assert "missing.db: no such event store" in command(None, "sessions").err
+
+
+def test_a_session_that_is_named_twice_is_written_once(store: Path) -> None:
+    once = command(store, "export", "one").out
+    assert once and command(store, "export", "one", "one").out == once
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [(("--calls", "99999"), "at most 200 calls"), (("--minutes", "1e9"), "at most 480 minutes")],
+)
+def test_an_override_beyond_the_ceiling_says_it_in_the_units_that_were_given(
+    store: Path, limit: tuple[str, str], said: str
+) -> None:
+    done = command(store, "override", "one", "--scope", "session", *limit)
+    assert (done.code, said in done.err) == (1, True)

@@ -52,6 +52,7 @@ def export(
     without loss; what was redacted stays redacted. Reports (html, markdown) are for people. A test is a
     pytest file with a small recording that fails while the guard does not catch this loop.
     """
+    targets = tuple(dict.fromkeys(targets))
     if kind != "jsonl":
         _reports(options, targets, kind, Path(out or "."), as_json)
         return

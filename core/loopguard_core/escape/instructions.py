@@ -54,8 +54,8 @@ def override(
     if until not in UNTIL:
         raise DecisionError(f"until is turn or result, not {until!r}")
     session, key = _target(store, request, session, scope, key, seen)
-    budget = _below("calls", calls, ceiling_calls)
-    lasts = _below("seconds", seconds, ceiling_seconds)
+    budget = _below(calls, ceiling_calls, f"{ceiling_calls:g} calls")
+    lasts = _below(seconds, ceiling_seconds, f"{ceiling_seconds / 60:g} minutes")
     data: dict[str, Any] = {
         "grant": f"G{os.urandom(3).hex()}",
         "scope": scope,
@@ -240,9 +240,9 @@ def _reaches_below(store: Store, known: Session | None) -> bool:
     return said is None or standing.reaches_below(said)
 
 
-def _below(what: str, value: float | None, ceiling: float) -> float:
+def _below(value: float | None, ceiling: float, most: str) -> float:
     if value is None:
         return ceiling
     if not 0 < value <= ceiling:
-        raise DecisionError(f"an override is for at most {ceiling:g} {what} and at least 1")
+        raise DecisionError(f"an override is for more than 0 and at most {most}")
     return value
