@@ -7,7 +7,7 @@
         ...
 
 Results pass through unchanged. Advice is appended where the result is a string; else it is kept for
-``take_advice`` and given to ``on_advice``. A refused call returns a string that tells the model why;
+``take_advice``. ``on_advice`` is told of both. A refused call returns a string that tells the model why;
 where the turn is halted, ``TurnHalted`` is raised instead, so that the author's loop ends. Nothing else is
 ever raised into the agent.
 """
