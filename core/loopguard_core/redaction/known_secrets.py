@@ -186,7 +186,8 @@ TOKENS = {
         _DASH,
         *_DASHED.split(),
         *"sk- xai- pul- p8e- llx- csk- glrt- gldt- glft- xox sq0 key- fc- ico- -Lines -u -p".split(),
-        *"pat- sdk- mob- api- API- ak- as- pa- access- storepass keypass".split(),
+        *"pat- sdk- mob- api- API- access- storepass keypass".split(),
+        *("ak-" + "?" * 22, "as-" + "?" * 22, "pa-" + "?" * 8),
         # other flags' commands
         *"redis valkey keydb zip ldap smb rpcclient wmic winexe curl 7z mysql mariadb sudo rar sqlcmd bcp osql tsql".split(),
         *"ipmitool mosquitto keygen openssl nuget doctl security http xh ab secret SecureString -creds snmp".split(),
@@ -194,8 +195,8 @@ TOKENS = {
     "_": Shape(
         _UNDERSCORE,
         *(*_LONG.split(), *_STRIPE.split(), *_SHORT.split(), *_MIXED.split(), "r8_", "hf_"),
-        *"shp glc_ ops_ secret_ sk_ key_ csk_ re_????????_ live_ test_ _mmk".split(),
-        *_ENV.split(),
+        *"shp glc_ ops_ secret_ sk_ csk_ re_????????_ live_ test_ _mmk".split(),
+        *("key_" + "?" * 64, *_ENV.split()),
     ),
     ".": Shape(
         _DOT,
@@ -207,7 +208,7 @@ TOKENS = {
     "A": Shape(
         _A,
         *"AKIA ASIA AIza TT3 LTAI :AA ATBB AKCp ABSK AQVN A3- EZAK".split(),
-        *("cmVmdGtuOjA", "AUTH=", "EAA", "AKID", "AKLT", "FALSE", "AZDO", "ACDb", "+ASt"),
+        *("cmVmdGtuOjA", "AUTH=", "EAA", "AKID", "AKLT", "FALSE\\", "AZDO", "ACDb", "+ASt"),
     ),
     # JSON web tokens, what SAML answers, and private keys in base64: certificates and public keys begin alike
     "J": Shape(
@@ -235,7 +236,7 @@ TOKENS = {
     # host:port:database:user:password, as a .pgpass has it for any database; for one, its name has to be near (``known_names``)
     "*": Shape(
         r"\*(?:(?<=:[0-9]{4}:\*)|(?<=[\s\"'n]\*:\*:\*)):[\w*.@-]{1,64}:([^\s:\"'\\]{3,200})(?![\w:])",
-        "*:",
+        ":*:",
     ),
     "?": Shape(rf"\?{_SIGNATURE}", "sig=", "Signature="),
     "&": Shape(rf"&{_SIGNATURE}", "sig=", "Signature="),
