@@ -79,6 +79,7 @@ def test_the_environment_names_a_file(tmp_path: Path, env: dict[str, str]) -> No
         ("ceiling = 3", "ceiling is a table"),
         ('[tools.search]\nreadonly = "yes"', "tools.search.readonly is true or false"),
         ("[policies.herms]\nx = 1", "policies.herms is no policy; known: progress, hermes"),
+        ("[policies.default]\nblock_at = 9", "policies.default is progress; name its options so"),
         ("[tools.search]\nblue = true", "tools.search.blue is not a setting"),
         (
             '[tools.search]\nidentity_fields = "q"',
@@ -128,6 +129,8 @@ def test_a_byte_order_mark_is_no_setting(tmp_path: Path, env: dict[str, str]) ->
         ('policy = "none"', "there is no policy 'none'"),
         ('policy = "hermes"\n[policies.hermes]\nloud = 1', "there is no option 'loud'"),
         ('policy = ["graded", "graded"]', "twice"),
+        ('policy = ["default", "progress"]', "twice"),
+        ('policy = ["default", "dsh"]\n[policies.progress]\nloud = 1', "there is no option 'loud'"),
         ("policy = []", "empty"),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 from agent_process import Agent
 from commands import Done, command
 from loopguard_console.doctor import store as store_area
+from loopguard_console.doctor.configuration import configuration
 from loopguard_console.doctor.loops import tiers
 from loopguard_console.doctor.mend import mend
 from loopguard_console.doctor.store import has_wal_reset_fault
@@ -92,6 +93,23 @@ def test_wrong_settings_are_named_with_their_place(tmp_path: Path) -> None:
     (found,) = wrong(command(tmp_path / "events.db", "doctor", "--json"))
     assert "loopguard.toml" in found["what"]
     assert "perhaps" in found["what"]
+
+
+@pytest.mark.parametrize(
+    ("options", "state", "says"),
+    [
+        ("[policies.hermes]\nhard_stop = true", "wrong", "policy hermes: there is no option"),
+        ("[policies.graded]\nblock_at = 5", "wrong", "policy graded: "),
+        ("[policies.graded]\nblock_at = 3", "ok", "there are options of graded, not in force"),
+    ],
+)
+def test_options_of_a_policy_that_is_not_in_force_are_examined_too(
+    options: str, state: str, says: str
+) -> None:
+    Path("loopguard.toml").write_text(options)
+    config, found = configuration()
+    assert found.state == state and says in found.what
+    assert config.policy_name == "progress"
 
 
 def test_a_dead_agent_and_what_it_left_are_named_and_mended(tmp_path: Path) -> None:

@@ -94,7 +94,9 @@ class Config:
         policies = read.table("policies")
         self.options: dict[str, Any] = policies.rest()
         for name in self.options:
-            if name not in registry.POLICIES and name != "default":
+            if name == "default":
+                raise policies.error(name, f"is {registry.DEFAULT}; name its options so")
+            if name not in registry.POLICIES:
                 raise policies.error(name, f"is no policy; known: {', '.join(registry.POLICIES)}")
         self.tools = {name: _traits(table) for name, table in read.table("tools").tables()}
         read.finish()
@@ -122,17 +124,19 @@ class Config:
     @property
     def policy_name(self) -> str:
         """The policy as one word for a person; several are joined by ``+``."""
+        return "+".join(self._policies())
+
+    def _policies(self) -> list[str]:
         names = [self.policy] if isinstance(self.policy, str) else self.policy
-        return "+".join(registry.DEFAULT if n == "default" else n for n in names)
+        return [registry.DEFAULT if name == "default" else name for name in names]
 
     def make_policy(self, tell: Tell | None = None) -> Policy:
         """The configured policy in its first state. *tell* hears of a match function that fails. Raises ``ConfigError``."""
-        name = self.policy
+        names = self._policies()
+        name = names[0] if isinstance(self.policy, str) else names
+        options = {n: self.options[n] for n in names if n in self.options}
         if isinstance(name, str):
-            name = registry.DEFAULT if name == "default" else name
-            options = self.options.get(name)
-        else:
-            options = {n: self.options[n] for n in name if n in self.options}
+            options = options.get(name, {})
         try:
             return registry.create(name, options, where=self.place, tell=tell)
         except PolicyError as error:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from loopguard_console.doctor.finding import OK, WRONG, Finding
-from loopguard_core.config import Config, ConfigError, load_config
+from loopguard_core.config import Config, ConfigError, load_config, without_functions
 from loopguard_core.policies.options import NotLoaded
 
 AREA = "configuration"
@@ -23,8 +23,18 @@ def configuration() -> tuple[Config, Finding]:
         config.make_policy()
     except ConfigError as error:
         return Config(), Finding(AREA, WRONG, str(error), _mend(error.__cause__, config.place))
+    idle = sorted(config.options.keys() - set(config.policy_name.split("+")))
+    for name in idle:  # whose own functions nobody needs yet
+        options = {name: without_functions(config.options[name])}
+        try:
+            config.changed(policy=name, policies=options).make_policy()
+        except ConfigError as error:
+            return config, Finding(AREA, WRONG, str(error), _LINE)
     where = config.place or "no file: the defaults hold"
-    return config, Finding(AREA, OK, f"policy {config.policy_name}, mode {config.mode} ({where})")
+    said = f"policy {config.policy_name}, mode {config.mode} ({where})"
+    if idle:
+        said += f"; there are options of {', '.join(idle)}, not in force"
+    return config, Finding(AREA, OK, said)
 
 
 def _mend(why: BaseException | None, place: str) -> str:
