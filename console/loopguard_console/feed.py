@@ -26,6 +26,7 @@ LISTED = 0.3  # seconds between two looks at the list of sessions
 SHARE = 20  # a list is looked at again after so many times what it took: thousands of sessions stay cheap
 LOSING = 0.02  # seconds that a look for gaps may take
 BEAT = 2.0  # seconds between beats
+OWN = 0.001  # seconds for what the system tells of the own beat
 ASKING = frozenset(("request_opened", "request_resolved", "grant"))  # what changes the inbox
 CHUNK = 250  # events in a batch: the screen folds them in less time than a person notices
 
@@ -213,9 +214,11 @@ class Feed(threading.Thread):
     def _beat(self, store: Store, now: float) -> None:
         try:
             store.beat(now)
-            store.changed(
-                0.001
-            )  # by the beat itself, which is no news; all else is read now anyway
+            for wait in (
+                0.0,
+                OWN,
+            ):  # the beat is no news, nor is the hint at it; all else is read now
+                store.changed(wait)
         except Denied:
             self._beats, self._denied = False, True
 
