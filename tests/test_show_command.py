@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from commands import command
-from loopguard_console.chains import recordings_of
+from loopguard_console.chains import chain_lines, recordings_of
 from loopguard_console.viewing.view import View
 from loopguard_core.events import from_json
+from loopguard_core.recording.replay import Recording
+from plays import Play, fresh
 
 #: equal calls, and what a person said at some of them
 DECIDED = {3: "R1 approved", 4: "R2 modified", 7: "R3 approved late", 8: "R4 denied"}
@@ -103,3 +105,16 @@ def test_the_console_gives_each_decided_call_a_line(live: bool) -> None:
             (5, 6),
             (9, 10),
         }
+
+
+def test_calls_that_an_override_let_run_stand_apart_from_those_that_were_stopped() -> None:
+    play = Play()
+    play.call()
+    play.call()
+    play.say("grant", grant="G1", scope="tool", key="search", budget=2, by="you@desk")
+    for _ in range(4):
+        play.call()
+    lines = [*chain_lines(Recording.of(play.log, fresh()))]
+    (let,) = (line for line in lines if "released" in line)
+    assert let.split()[0] == "3-4" and "2 released" in let
+    assert lines[-1].split()[0] == "5-6" and "blocked" in lines[-1]

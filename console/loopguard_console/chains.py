@@ -61,8 +61,9 @@ def chain_lines(
 ) -> Iterator[str]:
     """The chain from call *first* on, one line a call or run; equal calls in a row fold.
 
-    A call that waits for a person, or about which one decided, stands alone. A line fits into *room*
-    cells, where that is given: the call is cut, and who decided stands below.
+    A call that waits for a person, or about which one decided, stands alone, and calls that an override let
+    run stand apart from others. A line fits into *room* cells, where that is given: the call is cut, and who
+    decided stands below.
     """
     marks = iter([m for m in recording.marks if m.event.type in _HUMAN and m.row >= first])
     mark = next(marks, None)
@@ -77,7 +78,7 @@ def chain_lines(
         stop = len(recording) if mark is None else mark.row
         end = index + 1
         while not unfold and end < stop and recording.keys[end] == recording.keys[index]:
-            if {index, end} & apart:
+            if {index, end} & apart or recording.released(end) != recording.released(index):
                 break
             end += 1
         yield from _run(recording, index, end, waits, room)

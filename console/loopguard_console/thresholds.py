@@ -33,20 +33,15 @@ def thresholds_for(cwd: str, tool: str, policies: Sequence[str] = ()) -> list[Th
         config = load_config(cwd)
     except ConfigError:
         return []
-    listed = [config.policy] if isinstance(config.policy, str) else config.policy
-    names = config.policy_name.split("+")
-    # a list has its options under the names that it gives
-    table = dict(zip(names, listed, strict=True)) if len(listed) > 1 else {}
     found = []
-    for name in dict.fromkeys((*policies, *names)):
-        own = table.get(name, name)
+    for name in dict.fromkeys((*policies, *config.policy_name.split("+"))):
         try:
-            made = registry.create(name, without_functions(config.options.get(own, {})))
+            made = registry.create(name, without_functions(config.options.get(name, {})))
         except PolicyError:
             continue
         values = made.thresholds_of(tool).get(name)
         if values:
-            found.append(Thresholds(name, ("policies", own, "tools"), values))
+            found.append(Thresholds(name, ("policies", name, "tools"), values))
     return found
 
 
