@@ -79,3 +79,32 @@ def test_what_is_never_stored_cannot_be_modified(tmp_path: Path) -> None:
     with pytest.raises(escape.DecisionError, match="is never stored"):
         escape.modify(open_store(str(tmp_path / "events.db")), request, {"key": "other"})
     assert escape.approve(store, request).resolution == "approved"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"x", object()])
+def test_what_no_json_says_is_not_sent_changed(store: Store, value: object) -> None:
+    request = ask(store, args={"q": 1})
+    with pytest.raises(escape.DecisionError, match="no JSON"):
+        escape.modify(store, request, {"q": [value]})
+    assert resolution(store, request) == ""
+
+
+@pytest.mark.parametrize("args", [{"q": "x" * 1_500_000}, {"q": [1, "y" * 1_500_000]}])
+def test_long_arguments_reach_the_tool_whole(tmp_path: Path, args: dict[str, object]) -> None:
+    desk = store_in(tmp_path)
+    with session(store_in(tmp_path), unattended_wait_seconds=30) as live:
+        loop(live, 2)
+        with meanwhile(lambda: escape.modify(desk, pending(desk).request, args)):
+            decision = call(live)
+    assert decision.run and decision.args == args
+
+
+def test_a_text_for_arguments_that_have_names_never_reaches_the_tool(tmp_path: Path) -> None:
+    """As where they are so long that the log has them cut, as a text."""
+    desk, args = store_in(tmp_path), {"q": "x" * 1_500_000}
+    with session(store_in(tmp_path), unattended_wait_seconds=30) as live:
+        for _ in range(2):
+            call(live, "search", args)
+        with meanwhile(lambda: escape.modify(desk, pending(desk).request, "{")):
+            decision = call(live, "search", args)
+    assert not decision.run and "could not be delivered" in decision.message

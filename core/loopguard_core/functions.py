@@ -26,6 +26,11 @@ def _unwrapped(function: Any) -> Any:
     return function
 
 
+def not_taken(why: object) -> str:
+    """What the model gets where the tool does not take the arguments that a human gave."""
+    return f"The tool does not take these arguments: {why}. It was not run."
+
+
 def mark(function: Any, guard: object) -> None:
     """Remember that *function* is what *guard* made."""
     function.__loopguard__ = guard, function
@@ -104,7 +109,7 @@ class Inputs:
 
             signature(self._function).bind(*args, **kwargs)
         except TypeError as error:
-            return f"The tool does not take these arguments: {error}. It was not run."
+            return not_taken(error)
         except (ValueError, OSError, ImportError):  # it does not say what it takes
             pass
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any, cast
 
 import pytest
@@ -196,3 +197,26 @@ def test_trap_6_a_deferred_call_is_not_counted_twice(desk: Desk) -> None:
     events = desk.store.read(desk.sessions()[0].session)
     assert [e.type for e in events].count("call_start") == 2
     assert desk.outcomes() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ({"day": "2026-02-03"}, "it is 2026-02-03"),
+        ({"day": "soon"}, "does not take these arguments: day: "),
+        ({"when": 1}, "does not take these arguments: day: Field required"),
+    ],
+)
+def test_changed_arguments_are_taken_as_the_models_are(
+    desk: Desk, args: dict[str, Any], says: str
+) -> None:
+    def weather(day: date) -> str:
+        """The weather."""
+        ran.append(day.isoformat())
+        return f"it is {day.isoformat()}"
+
+    model = Scripted(3, "weather", day="2026-01-01")
+    with desk.human("modify", args):
+        agent(desk, model, weather, unattended_wait_seconds=40).run_sync("ask")
+    assert says in model.results[-1] and "human changed" in model.results[-1]
+    assert desk.outcomes()[-1] == ("ok" if len(ran) == 3 else "error")

@@ -49,7 +49,7 @@ class Modify(ModalScreen[tuple[Any] | None]):
         text = self.query_one(TextArea).text
         try:
             args = text if isinstance(self._request.args, str) else json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._say(f"Not JSON: {error}")
             return
         self.dismiss((args,))

@@ -11,14 +11,17 @@ the run, since pydantic-ai has no other way to end one from a tool.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from loopguard_core.agents.embedded import Sessions, not_running
 from loopguard_core.agents.extra import needs
+from loopguard_core.functions import not_taken
 from loopguard_core.halted import TurnHalted
 
 with needs("pydantic-ai"):
+    from pydantic import ValidationError
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution
     from pydantic_ai.messages import ToolReturn
@@ -62,9 +65,15 @@ class LoopGuard(AbstractCapability[Any]):
             if decision.ends_turn:
                 raise guarded.halt(decision)
             return decision.message
+        if decision.modified:
+            try:
+                args = _taken(ctx, call.tool_name, decision.args)
+            except ValueError as error:
+                said = not_taken(_wrong(error))
+                return f"{said}\n\n{guarded.after(decision, said, outcome='error')}"
         token = guarded.running()
         try:
-            result = await handler(decision.args if decision.modified else args)
+            result = await handler(args)
         except (ApprovalRequired, CallDeferred):
             raise  # the call goes on when the run is resumed
         except SkipToolExecution as skipped:
@@ -84,6 +93,22 @@ class LoopGuard(AbstractCapability[Any]):
 
     def _guarded(self, ctx: Any) -> Guarded:
         return self._sessions.get(str(ctx.conversation_id or ctx.run_id or ""))
+
+
+def _taken(ctx: Any, name: str, args: Any) -> Any:
+    """*args*, which a human gave as JSON, as the tool called *name* takes them. Raises ``ValueError``."""
+    tool = (ctx.tool_manager.tools or {}).get(name) if ctx.tool_manager is not None else None
+    if tool is None:
+        return args
+    said = json.dumps(args)
+    return tool.args_validator.validate_json(said, context=ctx.validation_context)
+
+
+def _wrong(error: ValueError) -> str:
+    """What pydantic says of each argument, in one line."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
 
 
 def _used(usage: Any) -> dict[str, int]:

@@ -18,6 +18,7 @@ from loopguard_core.inbox import (
     sweep_one,
     write,
 )
+from loopguard_core.plain_json import writer
 from loopguard_core.restoring import holds_new_secret, is_marker
 from loopguard_core.store.contract import Stale, Taken
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from loopguard_core.events import Event
     from loopguard_core.store.contract import Request, Store
 
+#: Raises ``ValueError`` for numbers that JSON lacks (NaN, infinities), and ``TypeError`` for other values.
+_as_json = writer(ascii=True, allow_nan=False)
 _LATE_WORDS = {"grant": "approved", "revoke": "denied"}
 #: seconds in which nobody sees another's answer and gives one
 _MOMENT = 0.1
@@ -55,6 +58,12 @@ def modify(
     store: Store, request: str, args: object, *, by: str = "", note: str = "", seen: str = ""
 ) -> Decided:
     """Let the call of *request* run with other arguments; the model is told."""
+    try:
+        _as_json(args)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DecisionError(
+            f"the new arguments are no JSON, so they would not reach the agent as they are: {error}"
+        ) from None
     if holds_new_secret(args):
         raise DecisionError(
             "the new arguments hold what looks like a secret; the log never stores one, so they "

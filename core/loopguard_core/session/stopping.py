@@ -210,6 +210,8 @@ class Stops:
 
         try:
             args = restore(answer.args, decision.args, self._key, self._config.redaction)
+            if isinstance(decision.args, dict) and not isinstance(args, dict):
+                raise Unknown("the arguments have names, and the new ones have none")
         except Unknown as error:
             self._journal.say(f"{ticket.request} could not be delivered: {error}")
             self._refuse(decision, refusal.undeliverable(ticket.request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 from loopguard_core.events import Event, dump, load
 from loopguard_core.hashing import blake2b
@@ -171,6 +172,8 @@ def pack(
             if all(type(rest.get(name, 0)) in (int, float) for name in _COUNTS):
                 harmless = _COUNTED
         elif kind in OF_REQUEST:
+            if kind == "request_resolved":
+                limit = sys.maxsize  # arguments that a person gives must reach the agent whole
             row.request = _take(rest, "request", spell)
             if row.request is None and kind == "request_opened":
                 rest.pop(
