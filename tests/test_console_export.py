@@ -101,6 +101,10 @@ def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_
         'policy = "graded"\n[policies.graded]\nwarn_at = 50\nblock_at = 60\nhalt_at = 70\n'
     )
     assert run() == 1
+    (tmp_path / "own.py").write_text("def match(tool, args):\n    return args['missing']\n")
+    tool = decode(data.read_text("utf-8").splitlines()[1]).text("tool")
+    config.write_text(f'policy = "graded"\n[policies.graded]\nmatch = {{{tool} = "own:match"}}\n')
+    assert run() == 1
 
 
 def test_from_the_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

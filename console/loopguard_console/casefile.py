@@ -29,8 +29,11 @@ HERE = Path(__file__)
 def test_{name}() -> None:
     lines = HERE.with_suffix(".jsonl").read_text("utf-8").splitlines()
     config = load_config(str(HERE.parent))
-    rows = judge(map(decode, lines), config.make_policy(), traits=config.trait_table())
+    failed: list[str] = []  # a match function that fails is no guard
+    policy = config.make_policy(tell=failed.append)
+    rows = judge(map(decode, lines), policy, traits=config.trait_table())
     verdicts = [v for row in rows for v in (row.before, row.after) if v is not None]
+    assert not failed, failed
     assert max(v.tier for v in verdicts) >= Tier.{tier}
 '''
 
