@@ -86,12 +86,15 @@ def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_
     test, data = export(folded(loop()), "test", tmp_path)
     assert data.stem == test.stem
 
+    said = ""
+
     def run() -> int:
+        nonlocal said
         argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
         env = environment(PYTEST_ADDOPTS="", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-        return subprocess.run(
-            argv, cwd=tmp_path, env=env, capture_output=True, check=False
-        ).returncode
+        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=False)
+        said = done.stdout.decode()
+        return done.returncode
 
     config = tmp_path / "loopguard.toml"
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -104,7 +107,8 @@ def test_the_test_passes_where_the_loop_is_caught_and_fails_where_it_is_not(tmp_
     (tmp_path / "own.py").write_text("def match(tool, args):\n    return args['missing']\n")
     tool = decode(data.read_text("utf-8").splitlines()[1]).text("tool")
     config.write_text(f'policy = "graded"\n[policies.graded]\nmatch = {{{tool} = "own:match"}}\n')
-    assert run() == 1
+    assert run() == 1 and "AssertionError" in said
+    assert "failed for a call of" in said
 
 
 def test_from_the_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
