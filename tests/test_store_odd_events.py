@@ -17,7 +17,22 @@ from loopguard_core.store.door import open_store
 from loopguard_core.store.memory import MemoryStore
 
 SESSIONS = ["s", "S", "s ", "s\n", "é", "é", "%", "_", "R1", "\x1fforgotten:ab"]
-NAMES = ["", "R1", "R7", "R07", "R0", "R-1", "r7", "R٣", "R99999999999", "c", "c ", "é", "\ufeffc"]
+NAMES = [
+    "",
+    "R1",
+    "R7",
+    "R07",
+    "R0",
+    "R-1",
+    "r7",
+    "R٣",
+    "R99999999999",
+    "c",
+    "c ",
+    "é",
+    "\ufeffc",
+    "\ud800",
+]
 FIELDS = """call request tool verdict args result text outcome resolution scope tier grant pid host count deadline
 late_until agent parent name on budget expires duration message ids policy by note key traits signature cut redacted
 damaged spooled cause seen unanswered user""".split()

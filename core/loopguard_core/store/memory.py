@@ -69,7 +69,7 @@ class MemoryStore(Store):
             self._events.setdefault(event.session, log).append(stored)
             if key is not None:
                 self._once[key] = stored
-            if event.type in rows.OF_REQUEST and (name := event.text("request")):
+            if event.type in rows.OF_REQUEST and (name := rows.column(event.text("request"))):
                 if name not in self._numbers:
                     self._last_request = rows.request_number(name, self._last_request)
                     self._numbers[name] = self._last_request
@@ -165,7 +165,8 @@ class MemoryStore(Store):
     def request(self, request: str) -> Request | None:
         with self._changed:
             self._check()
-            return self._request(request) if request in self._requests else None
+            name = rows.column(request)
+            return self._request(name) if name in self._requests else None
 
     def changed(self, timeout: float, *, session: str = "") -> bool:
         me = get_ident()
@@ -269,7 +270,7 @@ def _key(event: Event) -> Key | None:
     if event.type in rows.OF_CALL and event.text("call"):
         return event.type, event.session, event.text("call")
     if event.type in rows.OF_REQUEST and event.text("request"):
-        return event.type, "", event.text("request")
+        return event.type, "", rows.column(event.text("request"))
     return None
 
 
