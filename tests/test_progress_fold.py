@@ -160,7 +160,10 @@ def by_records(events: list[Event], recorder: Recorder | None) -> list[Event]:
             result = Payload(data.pop("result"), digester)
             guard.traits = table
             data["ids"] = guard.reading.outcome(tool, args, result, data["outcome"] == "ok", ids)
-        out.append(Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data))
+        told = Event(event.type, event.session, seq=event.seq, ts=event.ts, data=data)
+        if recorder is not None:
+            guard.apply(told)
+        out.append(told)
     return out
 
 
