@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.rows import SPOOLED
 
@@ -55,12 +56,12 @@ def send(spool: Spool, server: Store, session: str) -> bool:
     Raises ``StoreError`` where the server fails, ``BeingSent`` where others are sending it.
     """
     try:
-        until = time.monotonic() + _MOMENT
+        until = monotonic() + _MOMENT
         while spool.last(session):
             with spool.alone(session) as alone:
                 if alone:
                     spool.drain(server, session)
-            if not alone and time.monotonic() > until:
+            if not alone and monotonic() > until:
                 raise BeingSent("what waits of this session is being forwarded by others")
             time.sleep(0.0 if alone else 0.005)
         return bool(spool.backlog())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 
+from loopguard_core.clock import monotonic
 from loopguard_core.events import Event, Judged
 from loopguard_core.foreign import told
 from loopguard_core.session.away import Away, BeingSent, send
@@ -396,7 +397,7 @@ class Journal:
         """The store, unless it failed a moment ago. A store that is back first gets the gap."""
         if not self.failure:
             return self.store
-        if time.monotonic() < self._retry_at:
+        if monotonic() < self._retry_at:
             return None
         try:
             if self.store is None and self._doors is not None:
@@ -436,7 +437,7 @@ class Journal:
         if self.away is None and doors is not None and doors.remote and self._divert(doors, error):
             return True
         self.failure = str(error)
-        self._retry_at = time.monotonic() + self._pause
+        self._retry_at = monotonic() + self._pause
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
         if not self._said:
             self._said, self._failed_at = True, time.time()

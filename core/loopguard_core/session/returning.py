@@ -12,6 +12,7 @@ import time
 from _thread import allocate_lock
 from _weakref import ref
 
+from loopguard_core.clock import monotonic
 from loopguard_core.foreign import told
 from loopguard_core.processes import alive
 
@@ -72,12 +73,12 @@ class Traveller:
 
         Where that fails it stays for the next process of this machine. Never raises.
         """
-        journal, until = self.journal, time.monotonic() + _LAST_TRY
+        journal, until = self.journal, monotonic() + _LAST_TRY
         if journal.away is None or self._watched not in (0, os.getpid()):
             return
 
         def enough(_: int) -> None:
-            if time.monotonic() > until:
+            if monotonic() > until:
                 raise StoreError("the rest comes later")
 
         try:
@@ -149,7 +150,7 @@ class _Watch:
         except ImportError:
             pass
 
-        if time.monotonic() - self.returned > _CALM:
+        if monotonic() - self.returned > _CALM:
             self.pause = FIRST
         self.running = True
         thread = threading.Thread(target=self._run, name="loopguard-return", daemon=True)
@@ -171,7 +172,7 @@ class _Watch:
                 self._tell(f"internal error on the way back to the server: {told(error)}")
                 continue
             self.pause = min(self.pause, _BUSY)
-        self.returned = time.monotonic()
+        self.returned = monotonic()
 
     def _tell(self, line: str) -> None:
         """Say *line*, once for as long as it stays the same."""

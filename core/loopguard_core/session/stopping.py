@@ -6,9 +6,9 @@ Loaded when the first call of a process is stopped.
 from __future__ import annotations
 
 import os
-import time
 
 from loopguard_core import refusal
+from loopguard_core.clock import monotonic
 from loopguard_core.foreign import told
 from loopguard_core.interrupts import is_the_agents, pass_on
 from loopguard_core.session.owing import owe, owes
@@ -75,7 +75,7 @@ class Stops:
         seen = self._seen(decision)
         ticket = self._waiting.open(start, ruling, seen, limit, wait=wait, attended=attended)
         decision.request = ticket.request
-        waits = bool(ticket.request) and (ticket.until is None or ticket.until > time.monotonic())
+        waits = bool(ticket.request) and (ticket.until is None or ticket.until > monotonic())
         ticket.told = waits and not ticket.shared
         if ticket.shared:
             return ticket

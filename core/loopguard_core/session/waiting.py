@@ -12,6 +12,7 @@ import os
 import time
 from functools import partial
 
+from loopguard_core.clock import monotonic
 from loopguard_core.foreign import text_of
 from loopguard_core.inbox import abandoned
 from loopguard_core.interrupts import pass_on
@@ -148,7 +149,7 @@ class Waiting:
         if limit is not None:
             patience = limit if patience is None else min(patience, max(0.0, limit))
         now = time.time()
-        until = None if patience is None else time.monotonic() + patience
+        until = None if patience is None else monotonic() + patience
         ticket = Ticket(start, ruling, until, attended)
         # what the ruling knew: more may come before the request is in the log
         ticket.seen = journal.word
@@ -217,7 +218,7 @@ class Waiting:
                 return answer
             left = _LOOK
             if ticket.until is not None:
-                left = min(left, max(0.0, ticket.until - time.monotonic()))
+                left = min(left, max(0.0, ticket.until - monotonic()))
             self._pause(left)
 
     def _answer(self, ticket: Ticket, cancelled: Callable[[], bool]) -> Answer | None:
@@ -406,7 +407,7 @@ class Waiting:
             return False
 
     def _over(self, ticket: Ticket) -> bool:
-        now = time.monotonic()
+        now = monotonic()
         if self._journal.failure:
             ticket.blind_since = ticket.blind_since or now
             if now - ticket.blind_since > _BLIND:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from time import perf_counter_ns, sleep
+from time import sleep
 
 from loopguard_core import files
+from loopguard_core.clock import monotonic_ns
 from loopguard_core.interrupts import pass_on
 from loopguard_core.store import schema
 from loopguard_core.store.contract import Foreign, Older, StoreError
@@ -30,7 +31,7 @@ LONGEST = 2_000_000_000
 def patiently(path: str, *, create: bool, read_only: bool, patience: float) -> sqlite3.Connection:
     """The store at *path*; one that is busy, or may just be made, is waited for: *patience* is in seconds."""
     most = int(patience * 1e9)
-    until = perf_counter_ns() + most
+    until = monotonic_ns() + most
     longest, written = until + LONGEST, last_written(path)
     while True:
         try:
@@ -39,16 +40,16 @@ def patiently(path: str, *, create: bool, read_only: bool, patience: float) -> s
                 return db
         except sqlite3.Error as error:
             # the last one to leave a store, and who brings it up to date, lock it for a moment
-            now, last = perf_counter_ns(), last_written(path)
+            now, last = monotonic_ns(), last_written(path)
             moves = last != written or being_made(path)
             if until < now < longest and moves:
                 until, written = now + most, last
             if code_of(error) not in BUSY or now > until:
                 raise
         else:
-            if perf_counter_ns() > until:
+            if monotonic_ns() > until:
                 raise StoreError(f"the event store {path} is empty; nothing was recorded in it yet")
-        sleep(0.002 + (perf_counter_ns() // 64 % 64) * 0.0001)
+        sleep(0.002 + (monotonic_ns() // 64 % 64) * 0.0001)
 
 
 def to_write(path: str, *, create: bool) -> sqlite3.Connection:

@@ -10,6 +10,7 @@ import os
 from _thread import RLock
 from time import perf_counter_ns
 
+from loopguard_core.clock import monotonic_ns
 from loopguard_core.interrupts import in_haste, pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
@@ -229,7 +230,7 @@ class Link:
         from loopguard_core.store.queueing import Line  # only where many write
 
         patience = int((IMPATIENCE if in_haste() else self._patience) * 1e9)
-        until = perf_counter_ns() + patience
+        until = monotonic_ns() + patience
         longest = until + connecting.LONGEST
         line = Line(self.path)
         try:
@@ -242,7 +243,7 @@ class Link:
                 except sqlite3.Error as again:
                     if code_of(again) not in BUSY:
                         raise self._failed(again) from None
-                    now = perf_counter_ns()
+                    now = monotonic_ns()
                     if now >= longest or (now >= until and not line.moves()):
                         self._patience = IMPATIENCE
                         raise self._failed(again) from None
@@ -294,9 +295,8 @@ class Link:
     def _same_file(self) -> bool:
         """True while the open file and its log are those at their paths.
 
-        Whether the file was deleted or replaced, its number of links tells at a third of the cost of
-        looking at the paths, which is left for what was moved away. A log that others cannot find, or that
-        was cut, is as bad as a wrong file: they would begin another one, or damage the file with what is left.
+        The number of links tells of a file that was deleted or replaced, at a third of what a look at the paths costs,
+        which is left for what was moved away. A log that others cannot find, or that was cut, is as bad as a wrong file.
         """
         now = perf_counter_ns()
         if self._anchor >= 0 and now - self._looked < _LOOK:

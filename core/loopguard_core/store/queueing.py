@@ -8,9 +8,10 @@ lets go when its owner dies; it protects nothing, and a store without it is only
 from __future__ import annotations
 
 import os
-from time import perf_counter_ns, sleep
+from time import sleep
 
 from loopguard_core import files
+from loopguard_core.clock import monotonic_ns
 from loopguard_core.interrupts import in_haste, pass_on
 from loopguard_core.store.paths import last_written, logs
 
@@ -32,7 +33,7 @@ class Line:
         self._path = path
         self._written = last_written(path)
         self._first = False
-        self._looked = perf_counter_ns()
+        self._looked = monotonic_ns()
         self._file = -1
         if flock is not None:
             try:  # SQLite itself locks the other two files only
@@ -43,9 +44,9 @@ class Line:
     def wait(self) -> None:
         """Sleep until it is worth looking: a moment at the head, else until it is our turn or long ago."""
         while True:
-            moment = perf_counter_ns() // 64 % 64  # one that other waiters do not share
+            moment = monotonic_ns() // 64 % 64  # one that other waiters do not share
             sleep(0.0002 + moment * (0.000002 if self._first else 0.00003))
-            now = perf_counter_ns()
+            now = monotonic_ns()
             if self._heads() or now - self._looked > _OVERLOOKED:
                 self._looked = now
                 return

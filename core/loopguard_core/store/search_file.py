@@ -9,9 +9,9 @@ import contextlib
 import errno
 import os
 import sqlite3
-import time
 
 from loopguard_core import files
+from loopguard_core.clock import monotonic
 from loopguard_core.hashing import blake2b
 from loopguard_core.store.contract import StoreError, number
 from loopguard_core.store.failures import describe
@@ -99,7 +99,7 @@ class FileIndex(Index):
     # -- keeping up ------------------------------------------------------------------------------
 
     def update(self, seconds: float = 0.05) -> bool:
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         try:
             known = self._known()
             there = {s.session: s.seq for s in self._store.sessions()}
@@ -111,7 +111,7 @@ class FileIndex(Index):
             for name, last in there.items():
                 while known.get(name, 0) < last:
                     known[name] = self._index(name)
-                    if time.monotonic() > until:
+                    if monotonic() > until:
                         return False
         except sqlite3.Error as error:
             raise self._failure(error) from None

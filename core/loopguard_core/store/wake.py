@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from time import monotonic, sleep
+from time import sleep
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import StoreError
 
 TYPE_CHECKING = False

@@ -7,7 +7,6 @@ up, since an answer may still be on its way.
 from __future__ import annotations
 
 import select
-from time import monotonic
 from typing import Any
 
 import psycopg
@@ -15,6 +14,7 @@ from psycopg import generators
 from psycopg.types.numeric import Int8Dumper
 from psycopg.waiting import Ready
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.postgres.failures import TimeUp
 from loopguard_core.store.postgres.resolving import addressed
 from loopguard_core.urls import in_full

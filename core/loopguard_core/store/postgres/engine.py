@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from _thread import _local
 from contextlib import suppress
-from time import monotonic
 
+from loopguard_core.clock import monotonic
 from loopguard_core.events import Event
 from loopguard_core.processes import alive, started
 from loopguard_core.store import records, rows

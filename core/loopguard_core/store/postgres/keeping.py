@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from time import gmtime, monotonic, sleep
+from time import gmtime, sleep
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.postgres import statements as sql
 from loopguard_core.store.postgres.link import BULK, WRITE, Lost

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from _thread import RLock
 from _weakref import ref
-from time import monotonic
 from typing import Any
 
 import psycopg
 from psycopg import errors
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import Denied, Replaced, StoreError
 from loopguard_core.store.postgres.connection import Connection, connect
 from loopguard_core.store.postgres.failures import failed, lost

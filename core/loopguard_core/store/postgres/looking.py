@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from time import monotonic
 
 import psycopg
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.postgres.link import Link
 from loopguard_core.store.postgres.migrations import check

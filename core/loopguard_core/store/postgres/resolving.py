@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock, start_new_thread
 from socket import SOCK_STREAM, gaierror, getaddrinfo
-from time import monotonic
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.postgres.failures import Unresolved
 
 #: Seconds for which the answer to a question that was given up still counts.

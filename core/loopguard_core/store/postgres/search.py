@@ -6,8 +6,7 @@ set up for.
 
 from __future__ import annotations
 
-from time import monotonic
-
+from loopguard_core.clock import monotonic
 from loopguard_core.hashing import blake2b
 from loopguard_core.store import rows
 from loopguard_core.store.contract import Denied, number

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import select
-from time import monotonic, sleep
+from time import sleep
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.postgres import statements as sql
 

@@ -8,8 +8,9 @@ another state.
 from __future__ import annotations
 
 from random import random
-from time import monotonic, sleep
+from time import sleep
 
+from loopguard_core.clock import monotonic
 from loopguard_core.store import rows
 from loopguard_core.store.contract import STANDING, Stale, StoreError, Taken
 from loopguard_core.store.postgres import statements as sql
