@@ -58,6 +58,7 @@ def test_playing_a_recording_stops_at_a_breakpoint() -> None:
     drive(step)
 
 
+@pytest.mark.slow
 def test_what_if_answers_for_every_policy_and_for_typed_thresholds() -> None:
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("p")

@@ -193,6 +193,7 @@ def test_hits_are_counted_while_typing_marked_and_shown_alone() -> None:
     drive(step)
 
 
+@pytest.mark.slow
 def test_the_filter_can_be_asked_for_at_once_and_changed_in_the_box() -> None:
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
         view = app.desk.view
@@ -212,6 +213,7 @@ def test_the_filter_can_be_asked_for_at_once_and_changed_in_the_box() -> None:
     drive(step)
 
 
+@pytest.mark.slow
 def test_steps_tier_changes_and_playing_keep_to_what_is_shown() -> None:
     async def step(app: ConsoleApp, pilot: Pilot[None]) -> None:
         await pilot.press("ampersand", *"tier>=block", "enter", "g")

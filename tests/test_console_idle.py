@@ -79,7 +79,7 @@ STATES: list[tuple[Made, str, tuple[str, ...]]] = [
     (calm, "i", INBOX),
 ]
 #: Places that stand for their kind in each run; the others are gone through in the long form.
-OFTEN = ("live", "late", "empty", "recording-jj", "live-i")
+OFTEN = ("live", "empty", "live-i")
 NAMES = [f"{made.__name__}-{keys}".rstrip("-") for made, keys, _ in STATES]
 PLACES = [
     pytest.param(*state, id=name, marks=[] if name in OFTEN else [pytest.mark.slow])

@@ -53,6 +53,7 @@ def status(app: ConsoleApp) -> str:
     return str(app.screen_stack[1].query_one("#status").render())
 
 
+@pytest.mark.slow
 def test_a_recording_is_judged_with_a_chosen_policy_the_next_time_too() -> None:
     async def judge(app: ConsoleApp, pilot: Pilot[None]) -> None:
         before = tiers(app)

@@ -75,7 +75,8 @@ def chosen(app: ConsoleApp, kept: Path) -> ConsoleApp:
     return ConsoleApp(app.desk, source="store", decider=app.decider, remembered=Remembered(kept))
 
 
-@pytest.mark.parametrize("where", ["live", pytest.param("replay", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["live", "replay"])
 def test_what_a_key_says_names_only_keys_in_force(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

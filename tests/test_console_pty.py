@@ -30,7 +30,10 @@ def asked(screen: Terminal, agent: Agent, request: str) -> None:
     screen.see(f"waits {request}", f"{READY}  {request}")
 
 
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=postgres.needs)])
+@pytest.mark.parametrize(
+    "engine",
+    ["sqlite", pytest.param("postgres", marks=[postgres.needs, pytest.mark.slow])],
+)
 def test_approve_deny_override_reset_halt_and_resume(tmp_path: Path, engine: str) -> None:
     store = tmp_path / "events.db" if engine == "sqlite" else postgres.emptied()
     with console(store, tmp_path) as screen, Agent(store, folder=tmp_path) as agent:

@@ -22,7 +22,7 @@ def toast(app: ConsoleApp) -> str:
     return " ".join(" ".join(row.strip("▌ ") for row in rows).split())
 
 
-@pytest.mark.parametrize("size", [(80, 24), (50, 16)])
+@pytest.mark.parametrize("size", [pytest.param((80, 24), marks=pytest.mark.slow), (50, 16)])
 def test_every_word_of_a_notice_is_on_the_screen(size: tuple[int, int]) -> None:
     words = (
         "a breakpoint on what is called, and more that a person wants to read to its end.".split()

@@ -60,6 +60,7 @@ def test_a_name_without_an_answer_is_not_waited_for(silent: list[object]) -> Non
     assert len(silent) == 1  # who asks again waits for the same answer
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_where_its_server_has_no_address(silent: list[object]) -> None:
     said: list[str] = []
     config = Config({"store": "postgresql://loopguard@mute.example/other"})

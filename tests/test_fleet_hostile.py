@@ -148,6 +148,7 @@ def test_no_row_keeps_people_from_looking(tmp_path: Path, seed: int) -> None:
         looked_at(place, *command)
 
 
+@pytest.mark.slow
 def test_no_row_breaks_the_console(tmp_path: Path) -> None:
     place = str(tmp_path / "store.db")
     with closing(open_store(place)) as store:

@@ -92,7 +92,7 @@ def test_two_processes_cannot_both_append_what_they_expect(tmp_path: Path) -> No
     assert two.append(Event("note", "s"), expect=1) == 2
 
 
-@pytest.mark.parametrize("alone", ["hints", "looks", ""])
+@pytest.mark.parametrize("alone", ["hints", pytest.param("looks", marks=pytest.mark.slow), ""])
 def test_another_process_is_woken_by_a_commit_and_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: str
 ) -> None:
