@@ -174,7 +174,7 @@ def looping(
     os.close(reading)
 
 
-@pytest.mark.parametrize("step", ["rule", "apply", "_write", "add"])
+@pytest.mark.parametrize("step", ["rule", "apply", "write", "add"])
 def test_a_hook_cut_short_anywhere_leaves_no_call_open_that_it_refuses(
     looping: Callable[[str], tuple[Agent, Hook]], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

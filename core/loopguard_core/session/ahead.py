@@ -13,6 +13,7 @@ from loopguard_core.policies import progress
 from loopguard_core.redaction import apart, known_codes, known_commands, known_kinds, prose
 from loopguard_core.session import (
     again,
+    crowd,
     failing,
     holding,
     inheriting,
@@ -24,4 +25,4 @@ from loopguard_core.session import (
 )
 from loopguard_core.store import failures, queueing, spool, tails, wake
 
-__all__ = ["again", "apart", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tails", "wake"]  # fmt: skip
+__all__ = ["again", "apart", "crowd", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tails", "wake"]  # fmt: skip

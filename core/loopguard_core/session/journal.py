@@ -47,6 +47,7 @@ class Journal:
     and the spool; ``gone`` hears that something waits there. ``opening``: what a session start says of this process.
     ``word``: the latest human instruction that was folded. ``over``: the session ends. ``rebuilt``: the guard may not
     know every call that is open in the log. ``owed``: what the log gets late (see ``owing``).
+    ``crowd``: above 0 where other processes write to the session, too (see ``crowd``).
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Journal:
         self._begun = False
         self.over = False
         self.rebuilt = False
+        self.crowd = 0
         self.guard = fresh()
         self.opening: Callable[[], dict[str, Any]] = dict
         self.checkpoint: Checkpoint | None = None
@@ -170,7 +172,7 @@ class Journal:
         try:
             if self.store is not None:
                 self.store.recover()
-            self._refold()
+            self.refold()
         except Exception as error:  # noqa: BLE001 - the agent gets its own interrupt
             self.say(f"internal error after an exception: {told(error)}")
             return False
@@ -210,7 +212,7 @@ class Journal:
                 return ruling
             tries += 1
             try:
-                self._write(store, event, guard.seq if tries < _TRIES else None)
+                self.write(store, event, guard.seq if tries < _TRIES else None)
                 break
             except Stale:
                 self.catch_up()
@@ -242,49 +244,36 @@ class Journal:
 
         Raises ``Taken`` where that call has ended before.
         """
+        if self.crowd and not self.failure and self.away is None and self.store is not None:
+            from loopguard_core.session.crowd import finish  # few sessions have several processes
+
+            return finish(self, self.store, event)
         before = self.guard.seq
-        verdict = self._end(event)
+        verdict = self.fold_end(event)
         store = self._usable() if self.failure else self.store
         if store is None:
-            self._lost()
+            self.lost()
             return verdict
         try:
             try:
-                self._write(store, event, before)
+                self.write(store, event, before)
             except Stale:
-                return self._finish_again(store, event, verdict)
+                from loopguard_core.session.crowd import finish_again
+
+                return finish_again(self, store, event, verdict)
         except Taken as taken:
             if not stands(self.guard, taken, store, self.session):
-                self._refold()
+                self.refold()
             raise
         except StoreError as error:
             self.fail(error)
             if not self._put(event):
-                self._lost()
+                self.lost()
                 return verdict
         self.guard.seq = event.seq
         return verdict
 
-    def _finish_again(self, store: Store, event: Event, verdict: Verdict | None) -> Verdict | None:
-        """Others wrote before an end that is folded in already: fold theirs first, on a copy, until it fits."""
-        exact = self._refold()
-        for _ in range(_TRIES if exact else 0):
-            guard = self.guard
-            self.guard = guard.copy()
-            verdict = self._end(event)
-            try:
-                self._write(store, event, guard.seq)
-            except Stale:
-                self.guard = guard
-                self.catch_up()
-            else:
-                self.guard.seq = event.seq
-                return verdict
-        self._write(store, event)
-        self._refold()
-        return verdict
-
-    def _end(self, event: Event) -> Verdict | None:
+    def fold_end(self, event: Event) -> Verdict | None:
         verdict = self.guard.apply(event)
         if type(event) is Judged:
             event.verdict = verdict
@@ -294,7 +283,7 @@ class Journal:
                 event.data["verdict"] = verdict.to_json()
         return verdict
 
-    def _refold(self) -> bool:
+    def refold(self) -> bool:
         """The guard anew from the store; not where events of this turn are missing there: it knows more."""
         return not self._lossy and self.away is None and self.resume()
 
@@ -316,7 +305,7 @@ class Journal:
         while (store := self._usable()) is not None:
             try:
                 # What is given up on its way to a server must not be written when it arrives after all.
-                self._write(store, event, self.guard.seq if remote or once else None)
+                self.write(store, event, self.guard.seq if remote or once else None)
                 return True
             except Stale:
                 known = self.guard.seq
@@ -346,7 +335,7 @@ class Journal:
         for event in events:
             self._fold(event)
 
-    def _write(self, store: Store, event: Event, expect: int | None = None) -> None:
+    def write(self, store: Store, event: Event, expect: int | None = None) -> None:
         """Append; a store that is another one than before counts as ``Stale``, once it has begun anew."""
         if self.away is not None:
             self.away.mark(event)
@@ -354,17 +343,17 @@ class Journal:
         try:
             event.seq = store.append(event, expect=expect)
         except Replaced as error:
-            self._begin_anew(store, error, event)
+            self.begin_anew(store, error, event)
             raise Stale from None
 
     def _check_replaced(self, store: Store) -> bool:
         """True for a store that knows less of the session than the guard: it is another one, and begun anew."""
         if store.last(self.session) >= self.guard.seq or self.away is not None:
             return False
-        self._begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
+        self.begin_anew(store, Replaced(f"the event store {store.place} was replaced"))
         return True
 
-    def _begin_anew(self, store: Store, error: Replaced, writing: Event | None = None) -> None:
+    def begin_anew(self, store: Store, error: Replaced, writing: Event | None = None) -> None:
         """Go on in a store that lost the session: say it, and say in the log what is missing."""
         from loopguard_core.session.losses import Losses, heard  # hardly ever
 
@@ -426,7 +415,7 @@ class Journal:
         try:
             gap = settle(self, store)
         except Replaced as error:
-            self._begin_anew(store, error)
+            self.begin_anew(store, error)
             return
         if gap is not None and gap.seq == self.guard.seq + 1:
             self._fold(gap)
@@ -493,9 +482,9 @@ class Journal:
     def _drop(self, event: Event) -> None:
         event.seq = 0
         self._fold(event)
-        self._lost()
+        self.lost()
 
-    def _lost(self) -> None:
+    def lost(self) -> None:
         if self.failure:
             self.dropped += 1
             self._lossy = self.rebuilt = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from loopguard_core.events import Event
     from loopguard_core.redaction.redact import Redactor
@@ -77,6 +78,14 @@ class Taken(Exception):
     def __init__(self, seq: int) -> None:
         super().__init__(f"already recorded at {seq}")
         self.seq = seq
+
+
+class _Nothing:
+    """A block with nothing around it."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class Session:
@@ -424,6 +433,13 @@ class Store:
     def size(self, session: str | None = None) -> int:
         """Bytes that the store takes, or those that the events of *session* do."""
         raise NotImplementedError
+
+    def exclusively(self) -> AbstractContextManager[object]:
+        """While its block lasts nobody else appends, where the engine can keep others out; else they may, as ever.
+
+        For a moment: others wait for it. What is appended in it is durable once it is left. Raises ``StoreError``.
+        """
+        return _Nothing()
 
     def recover(self) -> None:
         """An interrupt left a method of this store in the middle, in this thread: let go of what it held."""

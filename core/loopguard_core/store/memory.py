@@ -80,6 +80,9 @@ class MemoryStore(Store):
             self._changed.notify_all()
             return stored.seq
 
+    def exclusively(self) -> Condition:
+        return self._changed
+
     def extend(self, events: Sequence[Event], *, expect: int | None = None) -> int:
         appended = 0
         with self._changed:

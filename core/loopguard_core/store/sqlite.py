@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from loopguard_core.redaction.redact import Redactor
     from loopguard_core.store.tails import Own
+    from loopguard_core.store.transaction import Transaction
     from loopguard_core.store.wake import Wake
 
 
@@ -408,7 +409,11 @@ class SqliteStore(Store):
 
         return forgetting.size(self._link, None if session is None else rows.column(session))
 
+    def exclusively(self) -> Transaction:
+        return self._link.transaction()
+
     def recover(self) -> None:
+        self._own = None  # it may have gone on from rows that were taken back
         self._link.recover()
 
     def tidy(self) -> None:
