@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+from loopguard_core import redaction
 from loopguard_core.store.door import open_store
 from processes import environment
 
@@ -66,6 +68,19 @@ def run(place: Path, left: int, *, awaits: bool = False, **settings: object) -> 
     assert (done.returncode, done.stderr) == (0, "")
     got: list[list[str]] = json.loads(done.stdout)
     return got
+
+
+def test_whatever_a_text_may_need_to_be_redacted_is_loaded_with_the_guard() -> None:
+    of_ours = {f"{redaction.__name__}.{each.name}" for each in iter_modules(redaction.__path__)}
+    script = "import sys, loopguard_core.shim; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert of_ours - set(done.stdout.split()) == set()
 
 
 @pytest.mark.parametrize("left", [0, 1])

@@ -10,7 +10,15 @@ import re
 
 from loopguard_core import restoring
 from loopguard_core.policies import progress
-from loopguard_core.redaction import apart, known_codes, known_commands, known_kinds, prose
+from loopguard_core.redaction import (
+    apart,
+    known_codes,
+    known_commands,
+    known_kinds,
+    known_words,
+    prose,
+    tables,
+)
 from loopguard_core.session import (
     again,
     crowd,
@@ -25,4 +33,4 @@ from loopguard_core.session import (
 )
 from loopguard_core.store import failures, queueing, spool, tails, wake
 
-__all__ = ["again", "apart", "crowd", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tails", "wake"]  # fmt: skip
+__all__ = ["again", "apart", "crowd", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "known_words", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tables", "tails", "wake"]  # fmt: skip
