@@ -37,10 +37,7 @@ _NOTHING = (
 
 def is_head(text: str, end: int) -> bool:
     """True where the name that goes on to *end* may be one of a line of names."""
-    return text[end : end + 1] in _SIGNS and compiled(_AFTER).match(text, end) is not None
-
-
-_SIGNS = frozenset({",", ";", "|", " ", "\\"})
+    return compiled(_AFTER).match(text, end) is not None
 
 
 def cells(text: str, names: list[re.Match[str]]) -> Iterator[Span]:
