@@ -80,14 +80,6 @@ class Taken(Exception):
         self.seq = seq
 
 
-class _Nothing:
-    """A block with nothing around it."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
 class Session:
     """What the store knows of one session without reading its events. Times in seconds since the epoch.
 
@@ -439,7 +431,9 @@ class Store:
 
         For a moment: others wait for it. What is appended in it is durable once it is left. Raises ``StoreError``.
         """
-        return _Nothing()
+        from contextlib import nullcontext  # no engine that keeps others out needs it
+
+        return nullcontext()
 
     def recover(self) -> None:
         """An interrupt left a method of this store in the middle, in this thread: let go of what it held."""
