@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from loopguard_core import interrupts
+from loopguard_core import clock
 from loopguard_core.events import Event, Judged
 from loopguard_core.store import connecting, link, log, queueing
 from loopguard_core.store.contract import StoreError, Taken
@@ -250,7 +250,7 @@ def test_who_has_no_time_left_does_not_wait_for_a_busy_store(
     """As a hook at its host's limit, also where others go on writing."""
     monkeypatch.setattr(link, "PATIENCE", 3600.0)
     monkeypatch.setattr(connecting, "LONGEST", 3_600_000_000_000)
-    monkeypatch.setattr(interrupts, "_in_haste", True)
+    monkeypatch.setattr(clock, "_in_haste", True)
     if busy:
         monkeypatch.setattr(queueing, "last_written", lambda _: object())
     with (

@@ -9,20 +9,6 @@ if TYPE_CHECKING:
     from types import CodeType
 
 
-_in_haste = False
-
-
-def hurry() -> None:
-    """There is no time left: from now on this process waits for nothing that it can do without."""
-    global _in_haste
-    _in_haste = True
-
-
-def in_haste() -> bool:
-    """Whether ``hurry`` was called in this process."""
-    return _in_haste
-
-
 def is_the_agents(error: BaseException) -> bool:
     """Whether *error* is no fault but an interrupt: Ctrl-C, an exit, the end of a task, or whatever a signal's handler raised.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import os
 
-from loopguard_core.interrupts import hurry
+from loopguard_core.clock import hurry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import os
 from _thread import RLock
 from time import perf_counter_ns
 
-from loopguard_core.clock import monotonic_ns
-from loopguard_core.interrupts import in_haste, pass_on
+from loopguard_core.clock import in_haste, monotonic_ns
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3

@@ -11,8 +11,8 @@ import os
 from time import sleep
 
 from loopguard_core import files
-from loopguard_core.clock import monotonic_ns
-from loopguard_core.interrupts import in_haste, pass_on
+from loopguard_core.clock import in_haste, monotonic_ns
+from loopguard_core.interrupts import pass_on
 from loopguard_core.store.paths import last_written, logs
 
 try:
