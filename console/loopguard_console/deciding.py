@@ -147,10 +147,8 @@ class Decider:
     def delete(self, session: str) -> str:
         """Remove a session with all its events; what waits in it is refused first."""
         escape.cancel(self._store, session, note="the session was deleted")
-        search.forget(self._store, [session])
-        events = self._store.forget(session)
-        search.forget(self._store, [session], again=True)
-        self._store.tidy()
+        with search.going(self._store, [session]):
+            events = self._store.forget(session)
         return f"deleted, with {counted(events, 'event')}"
 
     def _settings(self, session: str) -> Config:

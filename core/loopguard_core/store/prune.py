@@ -96,19 +96,12 @@ def plan(
 def carry_out(store: Store, plan: Plan) -> Generator[Going]:
     """Forget what *plan* says, one session after the other; each is given when it is gone. Raises ``StoreError``.
 
-    Who leaves earlier closes it. Who is killed leaves no word of what is gone: the index goes first, and finds again
-    what is still in the store.
+    Who leaves earlier closes it.
     """
     going = {each.session.session: each for each in plan.going}
-    gone: list[str] = []
-    search.forget(store, list(going))
-    try:
+    with search.going(store, list(going)):
         for name in store.forget_all(list(going)):
-            gone.append(name)
             yield going[name]
-    finally:
-        search.forget(store, gone, again=True)
-        store.tidy()
 
 
 def _ahead(sessions: Sequence[Session], now: float, host: str) -> frozenset[str]:

@@ -7,11 +7,13 @@ stands is the engine's affair: beside a file, in tables of a database.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from loopguard_core.urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from loopguard_core.store.contract import Store
     from loopguard_core.store.index import Index
@@ -26,6 +28,20 @@ def open_index(store: Store) -> Index:
     from loopguard_core.store.search_file import FileIndex
 
     return FileIndex(store)
+
+
+@contextmanager
+def going(store: Store, sessions: Sequence[str]) -> Iterator[None]:
+    """In its block *store* forgets *sessions*, and no word of them stays in a file. Raises ``StoreError``.
+
+    Who is killed in it leaves no word of what is gone: the index goes first, and finds again what is still in the store.
+    """
+    forget(store, sessions)
+    try:
+        yield
+    finally:
+        forget(store, sessions, again=True)
+        store.tidy()
 
 
 def forget(store: Store, sessions: Sequence[str], *, again: bool = False) -> None:
