@@ -214,11 +214,10 @@ class Feed(threading.Thread):
     def _beat(self, store: Store, now: float) -> None:
         try:
             store.beat(now)
-            for wait in (
-                0.0,
-                OWN,
-            ):  # the beat is no news, nor is the hint at it; all else is read now
-                store.changed(wait)
+            for wait in (0.0, OWN):
+                store.changed(
+                    wait
+                )  # the beat is no news, nor is the hint at it; all else is read now
         except Denied:
             self._beats, self._denied = False, True
 

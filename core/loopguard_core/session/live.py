@@ -100,9 +100,8 @@ class LiveSession:
         self._journal = Journal(session, store, fresh, say, doors)
         self._traveller: Traveller | None = None
         if doors is not None and doors.remote and not attach:  # a hook is too short-lived
-            from loopguard_core.session.returning import (
-                Traveller,  # a store in a file does not go away
-            )
+            # a store in a file does not go away
+            from loopguard_core.session.returning import Traveller
 
             self._traveller = Traveller(self._journal, self._lock, doors)
             self._journal.gone = self._traveller.wait
