@@ -12,7 +12,7 @@ from loopguard_core.events import Event, decode, encode
 from loopguard_core.session.rebuilding import rebuild
 from loopguard_core.store.contract import Store
 from play_scripts import play, scripts, state
-from plays import fresh
+from plays import Play, fresh
 
 POLICIES: list[tuple[str, dict[str, Any]]] = [
     ("graded", {}),
@@ -64,7 +64,7 @@ def test_a_guard_rebuilt_from_the_turn_is_the_guard_that_lived(
     lived = fresh(policy, **options)
     log = play(lived, script)
     rebuilt = fresh(policy, **options)
-    rebuild(rebuilt, ListStore(log), "s", log[-1].ts or 0.0 if log else 0.0)
+    rebuild(rebuilt, ListStore(log), "s")
     assert state(rebuilt) == state(lived)
 
 
@@ -79,5 +79,23 @@ def test_a_message_that_a_human_interrupts_counts_the_same_after_a_rebuild() -> 
     lived, rebuilt = fresh("nous"), fresh("nous")
     for one in log:
         lived.apply(one)
-    rebuild(rebuilt, ListStore(log), "s", 1003.0)
+    rebuild(rebuilt, ListStore(log), "s")
     assert rebuilt.apply(end) == lived.apply(end) is not None
+
+
+@pytest.mark.parametrize("said", [{}, {"until": "result"}, {"budget": None, "until": "result"}])
+def test_a_grant_that_is_over_and_has_expired_since_let_nothing_run_after_a_rebuild(
+    said: dict[str, Any],
+) -> None:
+    session = Play(fresh())
+    session.loop(2)
+    session.grant("session", **{"budget": 2, "expires": session.clock + 200, **said})
+    session.loop(2)
+    session.call(result="new")
+    session.say("user_message", text="again")
+    assert session.loop(5) == ["run", "run", "ask", "ask", "refuse"]
+    session.clock += 200
+    session.say("note", text="the grant has expired")
+    rebuilt = fresh()
+    rebuild(rebuilt, ListStore(session.log), "s")
+    assert state(rebuilt) == state(session.guard)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def rebuilt(live: LiveSession, store: Store, **settings: object) -> tuple[object
         unique=True,
         ours=True,
     )
-    rebuild(guard, store, live.session, time.time())
+    rebuild(guard, store, live.session)
     return stands(guard)
 
 

@@ -164,7 +164,7 @@ class Journal:
             return guard
         if guard.seq:  # a checkpoint that could not be taken over in full
             guard = self._fresh()
-        self.word = rebuild(guard, store, self.session, time.time()) or self.word
+        self.word = rebuild(guard, store, self.session) or self.word
         return guard
 
     def undo(self) -> bool:
@@ -455,7 +455,7 @@ class Journal:
     def anew(self, store: Store) -> tuple[Guard, Event | None]:
         """A guard folded from the log in *store* alone, and the latest instruction that it met."""
         guard = self._fresh()
-        return guard, rebuild(guard, store, self.session, time.time())
+        return guard, rebuild(guard, store, self.session)
 
     def come_back(self, guard: Guard, word: Event | None) -> None:
         """The server has what waited here: go on there with *guard*, which was folded from its log.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Store, Taken
 
 
-def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | None:
+def rebuild(guard: Guard, store: Store, session: str) -> Event | None:
     """Bring a fresh *guard* to where *session* stands, from stored records and not from payloads.
 
     Folds the current turn, and of what came before only what still stands; everything where the policy's
@@ -20,12 +20,14 @@ def rebuild(guard: Guard, store: Store, session: str, now: float) -> Event | Non
     """
     start = 0 if guard.policy.spans_turns else store.last_turn(session)
     standing = store.standing(session, start) if start else []
-    budgets = [e.seq for e in standing if _counts_down(e, now)]
+    events = store.read(session, after=start, payloads=False)
+    budgets = _counting_down(standing, events)
     if budgets:
         start = store.last_turn(session, before=min(budgets))
         standing = [e for e in standing if e.seq <= start]
+        events = store.read(session, after=start, payloads=False)
     word = None
-    for event in (*standing, *store.read(session, after=start, payloads=False)):
+    for event in (*standing, *events):
         guard.apply(event)
         if event.type in WORDS:
             word = event
@@ -67,11 +69,23 @@ def asked_about(guard: Guard, store: Store | None, session: str) -> list[str]:
     return [*calls, *(request.call for request in asked if request.call not in calls)]
 
 
-def _counts_down(event: Event, now: float) -> bool:
+def _counting_down(standing: list[Event], turn: list[Event]) -> list[int]:
+    """The numbers of grants that may have let calls of this *turn* run, as far as they were not spent before it.
+
+    Also of those that have expired since: what they let run must not count, and what they did not must.
+    """
+    grants = [event for event in standing if event.type == "grant"]
+    if not grants:
+        return []
+    since = min((0.0 if event.ts is None else event.ts for event in turn), default=0.0)
+    return [event.seq for event in grants if _counts_down(event, since)]
+
+
+def _counts_down(event: Event, since: float) -> bool:
     data = event.data
-    if event.type != "grant" or data.get("until") == "turn":
+    if data.get("until") == "turn":
         return False
     expires = data.get("expires")
-    if expires is not None and expires <= now:
+    if expires is not None and expires <= since:
         return False
     return data.get("budget") is not None or data.get("until") == "result"
