@@ -103,13 +103,14 @@ def succeeds(run: Callable[[], object]) -> bool:
     return True
 
 
-def human(url: str, over: threading.Event, decided: list[str]) -> None:
+def human(url: str, there: threading.Event, over: threading.Event, decided: list[str]) -> None:
     """Approves whatever is open to an approval, late as well, until it is over."""
     while not over.is_set():
         with contextlib.suppress(StoreError):
             store = open_store(url)
             try:
                 store.beat(time.time())
+                there.set()
                 for asked in escape.waiting(store):
                     with contextlib.suppress(escape.DecisionError):
                         escape.approve(store, asked.request, by="you@desk")
@@ -145,14 +146,16 @@ def storm(
     calls: int,
     pause: float,
 ) -> None:
-    fleet = Fleet(through(wire, url), folder, agents, calls, pause)
-    over, decided = threading.Event(), list[str]()
-    person = threading.Thread(target=human, args=(url, over, decided))
+    there, over, decided = threading.Event(), threading.Event(), list[str]()
+    person = threading.Thread(target=human, args=(url, there, over, decided))
     person.start()
+    assert there.wait(30)  # an agent waits only for somebody who is there
+    fleet = Fleet(through(wire, url), folder, agents, calls, pause)
     try:
         store = open_store(url)
         until(lambda: len(store.sessions()) == agents, "the agents")
         store.close()
+        until(lambda: decided, "a decision")
         for what in trouble:
             time.sleep(0.3)
             if what == "kill":
@@ -165,7 +168,6 @@ def storm(
                 wire.mend()
         said = fleet.finish()
         fleet.send_what_waits()
-        until(lambda: decided, "a decision, also on what was asked while nobody could be asked")
     finally:
         over.set()
         person.join(30)
