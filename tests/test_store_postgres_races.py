@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -17,20 +18,20 @@ from test_fleet_roles import ask
 
 pytestmark = postgres.needs
 
-#: A note is written so slowly that somebody else comes in between.
-SLOWLY = """
-CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END $$;
-CREATE TRIGGER slowly BEFORE INSERT ON loopguard.event FOR EACH ROW WHEN (NEW.type = 'note')
-EXECUTE FUNCTION slowly()"""
-ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = '{0}'"
+#: A note is not written while somebody holds the gate, so that others come in between.
+GATED = """
+CREATE FUNCTION gated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NEW; END $$;
+CREATE TRIGGER gated BEFORE INSERT ON loopguard.event FOR EACH ROW WHEN (NEW.type = 'note')
+EXECUTE FUNCTION gated()"""
+AT_GATE = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = '{0}'"
 
 
 @pytest.fixture
 def url() -> str:
     made = postgres.server().database()
     open_store(made).close()
-    postgres.server().run(SLOWLY, made.rpartition("/")[2])
+    postgres.server().run(GATED, made.rpartition("/")[2])
     return made
 
 
@@ -40,10 +41,26 @@ def store(url: str) -> Iterator[Store]:
         yield opened
 
 
-def until_asleep(url: str) -> None:
-    """Until a note is just being written."""
-    asleep = ASLEEP.format(url.rpartition("/")[2])
-    until(lambda: postgres.server().run(asleep) != [(0,)], "a note that is being written")
+@contextmanager
+def gate(url: str) -> Iterator[threading.Thread]:
+    """Holds the gate; the thread that it gives opens it a while after its start."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("SELECT pg_advisory_lock(7)")
+
+        def open_it() -> None:
+            time.sleep(0.3)
+            db.execute("SELECT pg_advisory_unlock(7)")
+
+        opening = threading.Thread(target=open_it)
+        yield opening
+        opening.join()
+
+
+def at_gate(url: str) -> bool:
+    """Whether a note is just being written."""
+    return postgres.server().run(AT_GATE.format(url.rpartition("/")[2])) != [(0,)]
 
 
 def answer(request: str, resolution: str) -> Event:
@@ -59,10 +76,12 @@ def test_who_sends_much_and_who_answers_do_not_wait_for_each_other(url: str, sto
             sent.append(other.extend([Event("note", "s"), answer(asked, "expired")], expect=2))
 
     sending = threading.Thread(target=send)
-    sending.start()
-    until_asleep(url)
-    with pytest.raises((Taken, Stale)):
-        store.append(answer(asked, "approved"))
+    with gate(url) as opening:
+        sending.start()
+        until(lambda: at_gate(url), "a note that is being written")
+        opening.start()
+        with pytest.raises((Taken, Stale)):
+            store.append(answer(asked, "approved"))
     sending.join()
     assert sent == [2]
     found = store.request(asked)
@@ -83,9 +102,11 @@ def test_what_is_under_way_while_a_session_is_deleted_leaves_no_headless_log(
             sent.append(other.append(Event("note", "s", data={"text": "x" * 9000})))
 
     sending = threading.Thread(target=send)
-    sending.start()
-    until_asleep(url)
-    assert store.forget("s") == 7
+    with gate(url) as opening:
+        sending.start()
+        until(lambda: at_gate(url), "a note that is being written")
+        opening.start()
+        assert store.forget("s") == 7
     sending.join()
     assert sent == [7]
     assert (store.read("s"), store.requests(), store.sessions()) == ([], [], [])
