@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,7 +77,59 @@ class Number(int):
     __str__ = __repr__ = __int__ = __index__ = bit_length = boom
 
 
+class Leaving:
+    """What ends the process, or seems to be asked to, where it is looked at."""
+
+    def __init__(self, leave: Any) -> None:
+        self.leave = leave
+
+    def __str__(self) -> str:
+        if isinstance(self.leave, BaseException):
+            raise self.leave
+        self.leave()
+        return "left"
+
+    __repr__ = __str__
+
+
+class Leaver(dict[str, object]):
+    """A dict that does, wherever it is looked at."""
+
+    def __iter__(self) -> Any:
+        raise SystemExit
+
+    __len__ = __repr__ = items = keys = values = __iter__
+
+
+class Posing:
+    """What says that it is of another class, as a proxy or a mock does."""
+
+    def __init__(self, pose: Any) -> None:
+        self.pose = pose
+
+    @property
+    def __class__(self) -> Any:
+        return self.pose() if self.pose is boom else self.pose
+
+    @__class__.setter
+    def __class__(self, pose: Any) -> None: ...
+
+
+class Unnamed(type):
+    """A class that cannot say what it is called."""
+
+    __name__ = property(boom)
+
+
+class Nameless(metaclass=Unnamed):
+    __str__ = __repr__ = boom
+
+
 VALUES: list[object] = [
+    *(Leaving(how) for how in (SystemExit(1), KeyboardInterrupt(), GeneratorExit(), sys.exit)),
+    Leaver(a=1),
+    *(Posing(pose) for pose in (str, bool, int, float, dict, list, bytes, type(None), boom)),
+    Nameless(),
     Words("text"),
     Mapping(a=1),
     Changing(a=1),
@@ -115,14 +168,14 @@ def test_every_value_is_guarded_and_recorded(policy: str, store: Store) -> None:
     said: list[str] = []
     with LoopGuard("t", session="s", store=store, policy=policy, say=said.append) as guard:
         for value in VALUES:
-            for args in (value, {"q": value}):
+            for args in (value, {"q": value}, [value]):
                 decision = guard.before_call("look", args)
                 assert decision.ids, "it was judged"
                 assert decision.args is args
                 assert guard.after_call(decision, value) is value
     events = store.read("s")
     kinds = [e.type for e in events]
-    assert kinds.count("call_start") == kinds.count("call_end") == 2 * len(VALUES)
+    assert kinds.count("call_start") == kinds.count("call_end") == 3 * len(VALUES)
     assert not [line for line in said if "error" in line]
 
 
@@ -139,6 +192,40 @@ def test_what_should_be_a_name_is_taken_as_one(kind: str, store: Store) -> None:
         guard.new_turn(value)
     assert not [line for line in said if "error" in line]
     assert [type(e.data["tool"]) for e in store.read("s") if e.type == "call_start"] == [str] * 5
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, TimeoutError])
+def test_what_comes_from_outside_reaches_the_agent_also_through_a_value(
+    raised: type[BaseException], store: Store
+) -> None:
+    def handler(*_: object) -> None:
+        raise raised
+
+    usual = signal.default_int_handler
+    before = signal.signal(signal.SIGINT, usual if raised is KeyboardInterrupt else handler)
+    came = Leaving(lambda: signal.raise_signal(signal.SIGINT))
+    try:
+        with LoopGuard("t", session="s", store=store) as guard:
+            with pytest.raises(raised):
+                guard.before_call("look", {"q": came})
+            decision = guard.before_call("look", "q")
+            with pytest.raises(raised):
+                guard.after_call(decision, [came])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_outcome_that_is_no_word_is_not_repeated(store: Store) -> None:
+    said: list[str] = []
+    duration: Any = Posing(float)
+    outcomes: list[Any] = ["key=hunter2", ["hunter2"], None, Words("hunter2"), "hunter2" * 9]
+    with LoopGuard("t", session="s", store=store, say=said.append) as guard:
+        for outcome in outcomes:
+            decision = guard.before_call("look", "q")
+            guard.after_call(decision, "r", outcome=outcome, duration=duration)
+    ends = [e.data["outcome"] for e in store.read("s") if e.type == "call_end"]
+    assert ends == ["error"] * 5
+    assert "hunter2" not in "".join(said)
 
 
 def test_a_model_of_annotations_is_read_as_its_fields(store: Store) -> None:

@@ -6,8 +6,31 @@ from loopguard_core.interrupts import pass_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import isinstance as is_a
     from collections.abc import Callable, Mapping
     from typing import Any
+
+__all__ = [
+    "fields_of",
+    "is_a",
+    "is_a_time",
+    "listening",
+    "once",
+    "raised",
+    "text_of",
+    "told",
+    "unsaid",
+    "why",
+]
+
+#: a class's name, whatever its own class makes of ``__name__``
+_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+
+if not TYPE_CHECKING:
+
+    def is_a(value, kinds):
+        """``isinstance`` by what *value* is. What it says of its class, as proxies do of another's, may be anything."""
+        return issubclass(type(value), kinds)
 
 
 def text_of(value: object) -> str:
@@ -17,10 +40,15 @@ def text_of(value: object) -> str:
     if value is None:
         return ""
     try:
-        return str.__str__(value) if isinstance(value, str) else "".join(str(value))
-    except Exception as error:  # noqa: BLE001 - a foreign str may raise anything
+        return str.__str__(value) if is_a(value, str) else "".join(str(value))
+    except BaseException as error:  # noqa: BLE001 - a foreign str may raise anything
         pass_on(error)
-        return f"<{type(value).__name__}: {type(error).__name__}>"
+        return unsaid(value, error)
+
+
+def unsaid(value: object, error: BaseException) -> str:
+    """What stands for *value*, whose own code raised *error*. Never raises."""
+    return f"<{_name(type(value))}: {_name(type(error))}>"
 
 
 def raised(error: BaseException) -> str:
@@ -49,7 +77,7 @@ def fields_of(value: Any) -> Mapping[str, Any] | None:
         return value
     try:
         return {text_of(name): said for name, said in dict(value).items()}
-    except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+    except BaseException as error:  # noqa: BLE001 - a foreign mapping may raise anything
         pass_on(error)
         return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from marshal import dumps
 
+from loopguard_core.foreign import is_a
 from loopguard_core.hashing import blake2b, sha256
 from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import loads, writer
@@ -109,7 +110,7 @@ class Digester:
         Of an object also its JSON in its own order and its members' texts, where these came by the way.
         """
         plain = type(value) is dict
-        if not plain and isinstance(value, str):  # of its own class, whose methods may do anything
+        if not plain and is_a(value, str):  # of its own class, whose methods may do anything
             text = str.__str__(value)
             return text, self.digest(text), False, "", None
         if self._tries:
@@ -121,7 +122,7 @@ class Digester:
             self._tries -= 1
         try:
             text, given, members = by_member(value) if plain else _whole(value)  # type: ignore[arg-type]
-        except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+        except BaseException as error:  # noqa: BLE001 - a foreign mapping may raise anything
             pass_on(error)
             text = _lenient(value)
             return text, self.digest(text), True, "", None
@@ -176,7 +177,7 @@ def _whole(value: object) -> tuple[str, str, None]:
 def _bytes(value: object) -> bytes:
     try:
         return dumps(value)  # type: ignore[arg-type]
-    except Exception as error:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
+    except BaseException as error:  # noqa: BLE001 - a foreign object, or one of a class that JSON takes for its base
         pass_on(error)
         return b""
 
@@ -248,7 +249,7 @@ def canonical(value: object) -> str:
     """
     try:
         return write(value)
-    except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
+    except BaseException as error:  # noqa: BLE001 - a foreign mapping may raise anything
         pass_on(error)
         return _lenient(value)
 
@@ -256,7 +257,7 @@ def canonical(value: object) -> str:
 def _lenient(value: object) -> str:
     try:
         return _LENIENT(value)
-    except Exception as error:  # noqa: BLE001 - and so may a foreign str
+    except BaseException as error:  # noqa: BLE001 - and so may a foreign str
         pass_on(error)
         return spell(value)
 
@@ -296,7 +297,7 @@ class Payload:
                 inner = other[name]
                 texts.append(members[name] if inner is value[name] else member(name, inner))
             text = in_braces(texts)
-        except Exception as error:  # noqa: BLE001 - as in ``canonical``
+        except BaseException as error:  # noqa: BLE001 - as in ``canonical``
             pass_on(error)
             text = canonical(other)
         return self.digest_of.once(text)
@@ -308,7 +309,7 @@ class Payload:
         twin.digest_of = self.digest_of
         twin.text, twin._members = "", None
         twin.value = self.canonical
-        if not isinstance(self.value, str):
+        if not is_a(self.value, str):
             try:
                 twin.value = loads(self.canonical)
             except (ValueError, RecursionError):

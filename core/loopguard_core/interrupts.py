@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
+_OURS = f"{__name__.partition('.')[0]}."
+
 
 def is_the_agents(error: BaseException) -> bool:
     """Whether *error* is no fault but an interrupt: Ctrl-C, an exit, the end of a task, or whatever a signal's handler raised.
@@ -27,10 +29,35 @@ def is_the_agents(error: BaseException) -> bool:
     return False
 
 
-def pass_on(error: Exception) -> None:
-    """Raise *error*, which was caught, where it is the agent's."""
-    if is_the_agents(error):
+def pass_on(error: BaseException) -> None:
+    """Raise *error*, which was caught where a foreign object's code may have run, if it is the agent's."""
+    if is_the_agents(error) and (isinstance(error, Exception) or not _is_an_objects(error)):
         raise error
+
+
+def _is_an_objects(error: BaseException) -> bool:
+    """Whether *error*, an exit or the like, is a foreign object's own doing.
+
+    What comes from outside comes between two steps of whatever runs then. An object's code says ``raise``, or has
+    ``sys.exit`` say it.
+    """
+    step = error.__traceback__
+    if step is None:
+        return False
+    handlers = _handlers()
+    while step.tb_next is not None:
+        step = step.tb_next
+        if step.tb_frame.f_code in handlers:
+            return False
+    if str(step.tb_frame.f_globals.get("__name__")).startswith(_OURS):
+        return False
+    if isinstance(error, SystemExit):
+        return True
+    try:
+        from opcode import opmap
+    except (OSError, ImportError):  # no file descriptor left to load it
+        return False
+    return step.tb_frame.f_code.co_code[step.tb_lasti] == opmap["RAISE_VARARGS"]
 
 
 def _handlers() -> set[CodeType | None]:

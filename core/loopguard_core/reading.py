@@ -48,7 +48,7 @@ class Reading:
         for scheme in self._others:
             try:
                 found[scheme.name] = scheme.request(tool, args, traits)
-            except Exception as error:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
+            except BaseException as error:  # noqa: BLE001 - a foreign object may raise anything, also when it is compared
                 pass_on(error)
                 found[scheme.name] = scheme.request(tool, args.plain(), traits)
         return found
@@ -70,7 +70,7 @@ class Reading:
             asked = request[name]
             try:
                 found[name] = scheme.outcome(tool, args, result, ok, traits, asked)
-            except Exception as error:  # noqa: BLE001 - as above
+            except BaseException as error:  # noqa: BLE001 - as above
                 pass_on(error)
                 plain = args.plain(), result.plain()
                 found[name] = scheme.outcome(tool, *plain, ok, traits, asked)

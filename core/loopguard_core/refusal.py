@@ -18,6 +18,8 @@ _INSTEAD = (
     "Do not make this call again as it is. Use what you already have, change what the call asks for, "
     "try another way, or tell the user what you need."
 )
+#: the longest word of a host's that is repeated to the person
+_WORD = 20
 #: How the line for the person begins while the call waits.
 WAITS = "call waits for you"
 #: What a person reads of a call to which the guard need not object.
@@ -202,8 +204,12 @@ def _quoted(word: str) -> str:
 
 
 def no_outcome(said: str, known: Iterable[str]) -> str:
-    """One line for the person about how a call is *said* to have ended, which is no way that is *known*."""
-    return f"the outcome of a call is one of {', '.join(known)}, not {plain(said, 60)}: recorded as error"
+    """One line for the person about how a call is *said* to have ended, which is no way that is *known*.
+
+    A word is repeated. What is more than that may be anything, also the result and what is secret in it.
+    """
+    word = said if said.isalpha() and len(said) <= _WORD else f"a text of {len(said)} characters"
+    return f"the outcome of a call is one of {', '.join(known)}, not {plain(word, 60)}: recorded as error"
 
 
 def plain(text: str, limit: int) -> str:

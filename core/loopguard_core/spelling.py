@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from loopguard_core.foreign import is_a, unsaid
+from loopguard_core.interrupts import pass_on
 from loopguard_core.plain_json import quote, writer
 
 TYPE_CHECKING = False
@@ -91,10 +93,10 @@ def spell(value: object) -> str:
     above: set[int] = set()
     while stack:
         item = stack.pop()
-        if isinstance(item, _Text):
+        if is_a(item, _Text):
             out.append(item.text)
             above.discard(item.closes)
-        elif not isinstance(item, (dict, list, tuple)):
+        elif not is_a(item, (dict, list, tuple)):
             out.append(_atom(item))
         elif id(item) in above:
             out.append('"<cycle>"')
@@ -107,7 +109,7 @@ def spell(value: object) -> str:
 def _opened(item: dict[object, object] | list[object] | tuple[object, ...]) -> list[object]:
     pieces: list[object] = []
     try:
-        if isinstance(item, dict):
+        if is_a(item, dict):
             pairs = sorted(((_key(k), v) for k, v in item.items()), key=lambda pair: pair[0])
             for index, (key, inner) in enumerate(pairs):
                 pieces += [_Text(f"{',' if index else '{'}{key}:"), inner]
@@ -115,26 +117,28 @@ def _opened(item: dict[object, object] | list[object] | tuple[object, ...]) -> l
         for index, inner in enumerate(item):
             pieces += [_Text("," if index else "["), inner]
         return [*(pieces or [_Text("[")]), _Text("]", id(item))]
-    except Exception as error:  # noqa: BLE001 - a foreign mapping may raise anything
-        return [_Text(quote(f"<{type(item).__name__}: {type(error).__name__}>"), id(item))]
+    except BaseException as error:  # noqa: BLE001 - a foreign mapping may raise anything
+        pass_on(error)
+        return [_Text(quote(unsaid(item, error)), id(item))]
 
 
 def _key(key: object) -> str:
-    if isinstance(key, str):
+    if is_a(key, str):
         return _atom(key)
-    if key is None or isinstance(key, (bool, int, float)):
+    if key is None or is_a(key, (bool, int, float)):
         return f'"{_atom(key)}"'
     return quote(_atom(key))
 
 
 def _atom(item: object) -> str:
     try:
-        if isinstance(item, str):
+        if is_a(item, str):
             return quote(item)
-        if item is None or isinstance(item, (bool, float)):
+        if item is None or is_a(item, (bool, float)):
             return write(item)
-        if isinstance(item, int):
+        if is_a(item, int):
             return str(item) if item.bit_length() < 14_000 else f"{item:#x}"
         return quote(str(item))
-    except Exception as error:  # noqa: BLE001 - a foreign str may raise anything
-        return quote(f"<{type(item).__name__}: {type(error).__name__}>")
+    except BaseException as error:  # noqa: BLE001 - a foreign str may raise anything
+        pass_on(error)
+        return quote(unsaid(item, error))

@@ -71,13 +71,13 @@ class Matchers:
             return ""
         try:
             key = function(tool, args.value)
-        except Exception as error:  # noqa: BLE001 - a user's function never breaks the agent
+        except BaseException as error:  # noqa: BLE001 - a user's function never breaks the agent
             pass_on(error)
             self._failed(tool, error)
             return ""
         return "" if key is None else _MATCHED + args.digest_of(canonical(key))
 
-    def _failed(self, tool: str, error: Exception) -> None:
+    def _failed(self, tool: str, error: BaseException) -> None:
         if self._tell is None:
             return
         place = f"{self._where}, match.{tool if tool in self._functions else ANY}"
@@ -136,7 +136,8 @@ def _function(options: Options, tool: str, spec: object) -> Key:
         found: Any = __import__(module, fromlist=("__name__",))
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:  # noqa: BLE001 - importing a user's module may raise anything
+    except BaseException as error:  # noqa: BLE001 - importing a user's module may raise anything
+        pass_on(error)
         missing = str(error.name) if isinstance(error, ModuleNotFoundError) else ""
         what = f"match.{tool}: {spec} cannot be loaded: {error}"
         raise NotLoaded(what, options.where, missing) from None

@@ -37,7 +37,7 @@ class WindowScheme(TypedScheme):
             return super().args_key(args)
         try:
             return "r" + args.digest_of(repr(args.value))
-        except Exception as error:  # noqa: BLE001 - a foreign repr may raise anything
+        except BaseException as error:  # noqa: BLE001 - a foreign repr may raise anything
             pass_on(error)
             return super().args_key(args)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     R = TypeVar("R")
 
+#: how a duration is given
+_TIMES = (float, int, type(None))
 #: what is done again now
 _again: set[object] = set()
 
@@ -103,6 +105,10 @@ def unrecorded(live: LiveSession, error: BaseException, told_of: tuple[Any, ...]
         advice = elsewhere((live.session, told_of[0].call), lambda: live.after(*told_of))
         if advice is not None:
             return advice
+    decision, result, outcome, duration, foreign = told_of
+    if type(outcome) is not str or type(duration) not in _TIMES:  # they may have raised it
+        duration = duration if type(duration) in _TIMES else None
+        return live.after(decision, result, text_of(outcome), duration, foreign)
     live.missed(f"internal error while a result was recorded: {told(error)}")
     return ""
 

@@ -105,7 +105,7 @@ def to_json(value: object) -> str:
         text = _join(_chunks(value, 0))
         if not text.isascii():
             text.encode()
-    except Exception as error:  # noqa: BLE001 - a foreign object may raise anything
+    except BaseException as error:  # noqa: BLE001 - a foreign object may raise anything
         pass_on(error)
         return dump(value)
     return text

@@ -82,7 +82,7 @@ class ProgressScheme(Scheme):
             kind = self._tools.get((tool, traits)) or self._tool(tool, traits)
             try:
                 record = self._record(kind, args)
-            except Exception as error:  # noqa: BLE001 - a foreign mapping or string may raise anything
+            except BaseException as error:  # noqa: BLE001 - a foreign mapping or string may raise anything
                 pass_on(error)
                 record = {"s": args.digest, "f": kind.flags, "v": kind.source}
             self._known[key] = record
@@ -217,7 +217,7 @@ class ProgressScheme(Scheme):
                     record, outline, like, self._tool(tool, traits), result, text, flags
                 )
             return record
-        except Exception as error:  # noqa: BLE001 - a foreign result may raise anything
+        except BaseException as error:  # noqa: BLE001 - a foreign result may raise anything
             pass_on(error)
             return {"x": result.digest} if ok else {"e": result.digest, "c": ""}
 
