@@ -35,8 +35,8 @@ class Interrupt:
         return self if self.within else None
 
     def strike(self) -> None:
-        """Raise."""
-        raise KeyboardInterrupt
+        """What Python does where nobody set a handler: there is no ``raise`` of anybody's in it."""
+        signal.default_int_handler(signal.SIGINT, None)
 
     def __enter__(self) -> Interrupt:
         self._before = sys.gettrace()
