@@ -17,6 +17,7 @@ from loopguard_core.events import decode, encode
 from loopguard_core.freezing import Unfreezable, freeze, thaw
 from loopguard_core.later import Later
 from loopguard_core.policies import registry
+from loopguard_core.session import journal
 from loopguard_core.session.live import LiveSession
 from loopguard_core.store.contract import Store
 from loopguard_core.verdict import Tier, Verdict
@@ -253,3 +254,27 @@ def test_the_end_of_a_session_takes_its_checkpoint_away(store: Store) -> None:
     path = kept(store)
     attached(store).end()
     assert not path.exists()
+
+
+@pytest.mark.parametrize("every", [1, journal.EVERY])
+def test_what_a_process_for_one_call_ends_is_compared_as_in_one_process(
+    store: Store, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
+    monkeypatch.setattr(journal, "EVERY", every)
+
+    def joined() -> LiveSession:
+        return attached(store, policy=["dsh", "progress"])
+
+    said: list[list[Any]] = []
+    for one in (None, joined()):
+        verdicts = []
+        for n in range(8):
+            call_id = f"c{n} of {one}"
+            (one or joined()).before("read_file", {"path": "a"}, call=call_id)
+            live = one or joined()
+            decision = live.recall(call_id, "read_file", {"path": "a"})
+            live.after(decision, f"took {n}.5 s" if n < 5 else "the same")
+            verdicts.append((decision.verdict, sorted(map(repr, live.guard.counts()))))
+        said.append(verdicts)
+        joined().turn("again")
+    assert said[0] == said[1]

@@ -19,6 +19,7 @@ from loopguard_core.verdict import ALLOW, Ruling, Tier, Verdict, tool_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from loopguard_core.verdict import Count
@@ -122,6 +123,12 @@ class Guard:
         named = [o for o in self._open.values() if o.call.tool == tool]
         same = [o for o in named if o.digest == digest]
         return (same or named)[0].call.call if named else ""
+
+    def records(self, call: str, tool: str) -> Mapping[str, Any] | None:
+        """Those under which *call* of *tool* started, None where it is not open. Who reads its arguments instead
+        lets a scheme take it for a call that it knows from the beginning."""
+        opened = self._open.get(call)
+        return None if opened is None or opened.call.tool != tool else opened.call.records
 
     def is_open(self, call: str, tool: str, digest: str, message: str = "") -> bool:
         """Whether *call* is open, and one of *tool* with these exact arguments, and of *message* if that is given.

@@ -271,14 +271,15 @@ class LiveSession:
         """
         payload = Payload(args, self._digester)
         with self._lock:
+            guard = self.guard
             if not call:
-                call = self.guard.open_call(tool, payload.digest)
-            elif not self.guard.is_open(call, tool, payload.digest):  # an id that was used again
+                call = guard.open_call(tool, payload.digest)
+            elif not guard.is_open(call, tool, payload.digest):  # an id that was used again
                 from loopguard_core.session.again import name_of
 
-                call = name_of(self.guard, call, tool, payload.digest) or call
-            ids = self.guard.reading.request(tool, payload, annotations)
-            ruling = self.guard.ruling(call) or ALLOWED
+                call = name_of(guard, call, tool, payload.digest) or call
+            ids = guard.records(call, tool) or guard.reading.request(tool, payload, annotations)
+            ruling = guard.ruling(call) or ALLOWED
             decision = Decision(call, tool, payload, ruling, ids, annotations)
             if ruling.action == "ask":
                 decision.message = self._stopped().told(call, ruling)
