@@ -1,10 +1,12 @@
-"""An agent to which the system gives no more threads waits for a human all the same."""
+"""A task for which no thread waits, as there is none or its loop is not asyncio's, waits for a human all the same."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,38 @@ def test_it_waits_no_longer_than_it_may(desk: Store, live: LiveSession) -> None:
     decision = asyncio.run(live.before_async("search", {"q": 1}, wait_limit=0.1))
     assert not decision.run
     assert [r.resolution for r in desk.requests()] == ["expired"]
+
+
+@types.coroutine
+def step(seconds: float) -> Generator[float]:
+    """As a loop that is not asyncio's has its tasks sleep."""
+    yield seconds
+
+
+@pytest.mark.parametrize(("decide", "runs"), [(escape.approve, True), (escape.deny, False)])
+def test_a_task_of_trio_lets_the_others_go_on(
+    decide: Callable[[Store, str], object],
+    runs: bool,
+    tmp_path: Path,
+    desk: Store,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trio = types.SimpleNamespace(
+        lowlevel=types.SimpleNamespace(current_task=lambda: None), sleep=step
+    )
+    monkeypatch.setitem(sys.modules, "trio", trio)
+    with session(store_in(tmp_path), unattended_wait_seconds=20) as live:
+        loop(live, 2)
+        task = live.before_async("search", {"q": 1})
+        assert task.send(None) == task.send(None) > 0, "it sleeps, so that others can run"
+        decide(desk, desk.requests(pending=True)[0].request)
+        with pytest.raises(StopIteration) as ended:
+            task.send(None)
+        assert ended.value.value.run is runs
+        if not runs:
+            return
+        task = live.before_async("search", {"q": 1})
+        task.send(None)
+        with pytest.raises(KeyboardInterrupt):  # as a task is cancelled
+            task.throw(KeyboardInterrupt)
+    assert {r.resolution for r in desk.requests()} == {"approved", "cancelled"}

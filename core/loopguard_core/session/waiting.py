@@ -9,6 +9,7 @@ the denial of the same call) settles the call, or when its time is over; then th
 from __future__ import annotations
 
 import os
+import sys
 import time
 from functools import partial
 
@@ -24,7 +25,7 @@ from loopguard_core.verdict import Tier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from loopguard_core.verdict import Ruling
 
 _LOOK = 2.0
-#: seconds between two looks of a task that can have no thread
+#: seconds between two looks of a task that has no thread to wait for it
 _GLANCE = 0.1
 #: how long a wait goes on while the store cannot be read, in seconds
 _BLIND = 5.0
@@ -240,6 +241,8 @@ class Waiting:
         import asyncio  # an agent that awaits has it loaded
         import threading
 
+        if (sleep := _sleep_of_trio()) is not None:
+            return await self._glancing(ticket, sleep)
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # a loop of another kind, or none: it is held up
@@ -271,13 +274,17 @@ class Waiting:
         try:
             threading.Thread(target=run, name="loopguard-wait", daemon=True).start()
         except RuntimeError:  # the system gives no more threads
-            while (answer := self._answer(ticket, bool)) is None:
-                await asyncio.sleep(_GLANCE)
-            return answer
+            return await self._glancing(ticket, asyncio.sleep)
         try:
             return await future
         finally:
             cancelled.set()
+
+    async def _glancing(self, ticket: Ticket, sleep: Callable[[float], Awaitable[None]]) -> Answer:
+        """Wait without a thread: look, and let the other tasks go on meanwhile."""
+        while (answer := self._answer(ticket, bool)) is None:
+            await sleep(_GLANCE)
+        return answer
 
     def _pause(self, seconds: float) -> None:
         store = self._journal.store
@@ -441,6 +448,17 @@ def _given(store: Store, request: Request) -> object:
         if event.type == _ENDS and event.text("request") == request.request:
             return event.data.get("args")
     return request.args
+
+
+def _sleep_of_trio() -> Callable[[float], Awaitable[None]] | None:
+    """How a task of Trio's sleeps; None where this is none."""
+    trio = sys.modules.get("trio")
+    try:
+        trio.lowlevel.current_task()  # type: ignore[union-attr]
+        sleep: Callable[[float], Awaitable[None]] = trio.sleep  # type: ignore[union-attr]
+    except (AttributeError, RuntimeError):
+        return None
+    return sleep
 
 
 def _tier(ruling: Ruling) -> Tier:
