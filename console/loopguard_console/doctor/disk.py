@@ -12,7 +12,7 @@ from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.doctor.sessions import AREA, failure
-from loopguard_console.doctor.store import ours
+from loopguard_console.doctor.store import in_reach, ours
 from loopguard_console.render import size
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
@@ -31,7 +31,7 @@ def examine(place: str) -> list[Finding]:
     path = Path(place)
     if is_url(place):
         return _key(place)
-    if not path.exists() or not ours(path):
+    if not in_reach(path) or not ours(path):
         return []
     return [*_room(path), *_limit(path), *_network(path), *_names(path), *_key(place)]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from loopguard_console.doctor.sessions import dead_sessions
 from loopguard_console.doctor.store import (
     WAL_BOUND,
+    in_reach,
     is_default,
     may_be_replaced,
     ours,
@@ -49,7 +50,7 @@ def mend(place: str) -> Iterator[str | StoreError]:
 def _steps(place: str) -> Iterator[Iterator[str]]:
     path = Path(place)
     if not is_url(place):
-        if not path.exists():
+        if not in_reach(path):
             return
         if ours(path):
             yield from map(_file, private_files(path))

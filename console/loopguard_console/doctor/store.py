@@ -17,7 +17,7 @@ from loopguard_core.store import link
 from loopguard_core.store.connecting import is_foreign, readable
 from loopguard_core.store.contract import Older, StoreError
 from loopguard_core.store.door import open_store
-from loopguard_core.store.paths import default_store, key_file, logs, misnamed
+from loopguard_core.store.paths import default_store, is_there, key_file, logs, misnamed
 from loopguard_core.urls import MISNAMED, is_url
 
 #: bytes of write-ahead log that say that checkpoints do not get through
@@ -40,8 +40,11 @@ def examine(place: str) -> list[Finding]:
 
 def _of_file(path: Path) -> list[Finding]:
     """What is to be said of the store at *path*. It is only read: neither tables nor a key are made."""
-    if not os.path.lexists(path) or (path.is_file() and not path.stat().st_size):
-        return _absent(path)
+    try:
+        if not is_there(str(path)) or (path.is_file() and not path.stat().st_size):
+            return _absent(path)
+    except StoreError as error:
+        return [failure(error)]
     try:
         with contextlib.closing(open_store(str(path), create=False, read_only=True)) as store:
             found = dead_weight(store)
@@ -70,6 +73,14 @@ def _absent(path: Path) -> list[Finding]:
         mend = "mend its permissions, or name another with --store or LOOPGUARD_STORE"
         return [Finding(AREA, WRONG, what, mend)]
     return [Finding(AREA, NOTE, f"there is no store yet at {path}; the first agent makes it")]
+
+
+def in_reach(path: Path) -> bool:
+    """Whether something stands at *path* and this user may look at it."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
 
 
 def ours(path: Path) -> bool:

@@ -10,6 +10,7 @@ from loopguard_core.store import rows
 from loopguard_core.store.contract import Absent, StoreError
 from loopguard_core.store.paths import (
     default_store,
+    is_there,
     machine_key,
     make_directory,
     misnamed,
@@ -50,7 +51,7 @@ def open_store(
         raise StoreError(f"{place} is a directory, not an event store; name a file")
     if create and not read_only:
         make_directory(place)
-    elif not os.path.lexists(place):
+    elif not is_there(place):
         raise Absent(f"there is no event store at {place}")
     if read_only:
         return SqliteStore(place, create=False, read_only=True)

@@ -81,6 +81,21 @@ def key_file(store: str) -> str:
     return os.path.join(folder_of(store), "machine.key")
 
 
+def is_there(store: str) -> bool:
+    """Whether anything stands at the path *store*. Raises ``StoreError`` where this user may not look there."""
+    try:
+        os.lstat(store)
+    except PermissionError as error:
+        raise StoreError(
+            f"cannot look for the event store {store}: {error.strerror}; "
+            "let this user enter its folder (chmod u+rwx), or name another store"
+        ) from None
+    except (OSError, ValueError) as error:
+        pass_on(error)
+        return False
+    return True
+
+
 def make_directory(store: str) -> None:
     """The directory of *store*, made 0700 where it is missing. Raises ``StoreError``."""
     directory = folder_of(store)
@@ -234,19 +249,13 @@ def _read_key(path: str) -> bytes | None:
 
 
 def _make_key(path: str) -> bytes:
-    made = f"{path}.{os.urandom(6).hex()}"
     try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(handle, os.urandom(KEY_BYTES))
-        finally:
-            os.close(handle)
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            pass  # somebody was faster: theirs holds
-        finally:
-            os.unlink(made)
+        files.create(path, [os.urandom(KEY_BYTES)])
+    except FileExistsError:
+        pass  # somebody was faster: theirs holds
     except OSError as error:
-        raise StoreError(f"cannot make the key file {path}: {error.strerror}") from None
+        raise StoreError(
+            f"cannot make the key file {path}: {error.strerror}; "
+            "make room on its disk, or mend the permissions of its folder"
+        ) from None
     return _read_key(path) or b""

@@ -1,0 +1,77 @@
+"""A store that this user cannot get at: it is said for what it is, and nothing is left behind by who tried."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from loopguard_core.events import Event
+from loopguard_core.store import paths
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
+from processes import environment
+
+SHUT_OUT = """
+import os, sys
+from loopguard_console.doctor import disk, store
+from loopguard_console.doctor.mend import mend
+from loopguard_core.store.contract import StoreError
+from loopguard_core.store.door import open_store
+place, folder = sys.argv[1:]
+def look():
+    for read_only in (True, False):
+        try:
+            open_store(place, create=False, read_only=read_only).close()
+        except StoreError as error:
+            print(type(error).__name__, error)
+    print(*list(mend(place)), *(f"{f.what}; {f.mend}" for f in store.examine(place)), *disk.examine(place))
+open_store(place).close()
+look()  # what is imported, once it is needed
+print("shut out")
+if os.geteuid() == 0:
+    for owned in (os.path.dirname(folder), folder):
+        os.chown(owned, 65534, 65534)
+    os.setuid(65534)
+os.chmod(folder, 0)
+look()
+os.chmod(folder, 0o700)
+"""
+
+
+@pytest.mark.parametrize("below", ["events.db", "deeper/events.db"])
+def test_a_folder_that_may_not_be_entered_is_not_taken_for_one_without_a_store(below: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "in"
+        done = subprocess.run(
+            [sys.executable, "-c", SHUT_OUT, str(folder / below), str(folder)],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.stderr == ""
+    first, second, doctor = done.stdout.partition("shut out\n")[2].splitlines()
+    for said in (first, second, f"StoreError {doctor}"):
+        assert said.startswith("StoreError cannot look for the event store"), said
+        assert "let this user enter its folder" in said
+    assert "SQLite" in doctor, "the rest is looked at as well"
+
+
+def test_a_key_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    place = str(tmp_path / "events.db")
+    for _ in range(3):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8, hard))
+        try:
+            with pytest.raises(StoreError, match=r"key file .*; make room"):
+                open_store(place)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+    assert open_store(place).append(Event("note", "s")) == 1
+    assert len(paths.machine_key(place)) == paths.KEY_BYTES
