@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopguard_core.events import Event, decode, encode
+from loopguard_core.policies.registry import create
+from loopguard_core.recording.judging import judge
 from loopguard_core.session.rebuilding import rebuild
 from loopguard_core.store.contract import Store
 from play_scripts import play, scripts, state
@@ -99,3 +101,23 @@ def test_a_grant_that_is_over_and_has_expired_since_let_nothing_run_after_a_rebu
     rebuilt = fresh()
     rebuild(rebuilt, ListStore(session.log), "s")
     assert state(rebuilt) == state(session.guard)
+
+
+@pytest.mark.parametrize("aside", ["session_start", "usage"])
+def test_time_goes_on_between_two_calls_whatever_process_makes_them(aside: str) -> None:
+    """An agent that is started anew for each look has waited as one that lived on."""
+    lived, again = Play(fresh("progress")), Play(fresh("progress"))
+    for session in (lived, again):
+        session.say("session_start")
+        for _ in range(20):
+            session.clock += 600
+            if session is again:
+                session.clock -= 0.9
+                session.say(aside, resumed=True)
+                session.clock -= 0.1
+            session.call("web_search", {"q": "is it out"})
+    assert state(again.guard)[1:] == state(lived.guard)[1:]
+    judged = [list(judge(session.log, create("progress"))) for session in (lived, again)]
+    told = [[(row.before, row.after) for row in rows] for rows in judged]
+    assert told[0] == told[1]
+    assert not any(row.stops for row in judged[0])

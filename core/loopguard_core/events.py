@@ -50,6 +50,8 @@ TYPES: dict[str, tuple[str, ...]] = {
 #: Why a session says that it starts although its calls run on: under other settings, without its server, in another
 #: store, in another process as well, or in that one since another has left.
 GOES_ON = ("configuration", "outage", "replaced", "beside", "left")
+#: What happens beside the calls: the time between two of them goes on. Only with its first start a session's begins.
+ASIDE = ("usage", "session_start")
 
 _DEEPEST = 200
 _INFINITE, _FAR = float("inf"), 1e300

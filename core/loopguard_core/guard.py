@@ -9,7 +9,7 @@ the policy's counters.
 from __future__ import annotations
 
 from loopguard_core.controls import Breakpoint, Controls, Denial, Grant, Halt
-from loopguard_core.events import GOES_ON, Event, Judged
+from loopguard_core.events import ASIDE, GOES_ON, Event, Judged
 from loopguard_core.identity import EXACT, Digester
 from loopguard_core.opened import OpenCall
 from loopguard_core.policies.base import Call, Outcome, Policy
@@ -125,8 +125,7 @@ class Guard:
         return (same or named)[0].call.call if named else ""
 
     def records(self, call: str, tool: str) -> Mapping[str, Any] | None:
-        """Those under which *call* of *tool* started, None where it is not open. Who reads its arguments instead
-        lets a scheme take it for a call that it knows from the beginning."""
+        """Those under which *call* of *tool* started, None where it is not open: a scheme knows what it reads itself."""
         opened = self._open.get(call)
         return None if opened is None or opened.call.tool != tool else opened.call.records
 
@@ -168,7 +167,7 @@ class Guard:
         handler = _HANDLERS.get(event.type)
         verdict = handler(self, event) if handler is not None else None
         self._ruled = None
-        if event.ts is not None and event.type != "usage":
+        if event.ts is not None and event.type not in ASIDE:
             self._last_ts = event.ts
         return verdict
 
@@ -399,6 +398,8 @@ class Guard:
         if mode in MODES:
             self.mode = mode
         self.settings = event.text("config") or self.settings
+        if self._last_ts is None:
+            self._last_ts = event.ts
         if event.text("reason") in GOES_ON:
             return
         for opened in self._open.values():  # the process that ran them is gone

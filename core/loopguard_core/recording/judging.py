@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from loopguard_core.events import compared, expand
+from loopguard_core.events import ASIDE, compared, expand
 from loopguard_core.identity import Digester, Payload
 from loopguard_core.policies.base import Call, Outcome
 from loopguard_core.traits import TraitTable
@@ -129,8 +129,11 @@ class _Judging:
             self.policy.text(event.type)
         elif event.type == "reset":
             self._reset(event)
-        if event.ts is not None and event.type != "usage":
-            self._clock[event.session] = event.ts
+        if event.ts is not None:
+            if event.type not in ASIDE:
+                self._clock[event.session] = event.ts
+            elif event.type == "session_start":
+                self._clock.setdefault(event.session, event.ts)
 
     def _policy(self, session: str) -> Policy:
         """The policy of *session*: the one that was given for the first, a fresh copy for each other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopguard_core.events import Event
+from loopguard_core.events import ASIDE, Event
 from loopguard_core.store.contract import WORDS, StoreError
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def stands(guard: Guard, taken: Taken, store: Store, session: str) -> bool:
         latest = store.read(session, after=guard.seq - 1, limit=1, payloads=False)
     except StoreError:
         return False
-    if not latest or latest[0].type == "usage" or latest[0].ts is None:
+    if not latest or latest[0].type in ASIDE or latest[0].ts is None:
         return False
     guard.apply(Event("", session, ts=latest[0].ts))
     return True
