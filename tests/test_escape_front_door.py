@@ -118,6 +118,25 @@ def test_a_hook_says_nothing_for_a_session_that_a_process_guards_itself(
     assert not halted.before_call("search", {"q": 3}).run
 
 
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [("UserPromptSubmit", {"prompt": "go on"}), ("SessionEnd", {"reason": "other"})],
+)
+def test_nor_does_one_that_has_judged_a_call_of_it_under_settings_of_its_own(
+    halted: LoopGuard, place: Path, event: str, fields: dict[str, Any]
+) -> None:
+    host = Host(place.parent, config='policy = "hermes"\n')
+    host.before()
+    assert [e.data.get("served") for e in log(place) if e.type == "session_start"] == [
+        None,
+        "hooks",
+    ]
+    before = len(log(place))
+    assert f"guarded by process {os.getpid()}" in host.send(event, **fields).err
+    assert len(log(place)) == before
+    assert not halted.before_call("search", {"q": 3}).run
+
+
 def test_a_sidecar_goes_on_with_what_one_that_died_guarded(place: Path) -> None:
     """Its agent's process lives, and starts another."""
     start = {"type": "session_start", "session": "s1", "pid": os.getpid()}

@@ -35,8 +35,10 @@ def living(store: Store, session: str, but: Mapping[str, Any]) -> list[Event]:
             if isinstance(left, dict):
                 found.pop(_who(left), None)
             if event.text("host") in ("", here):
-                found.pop(_who(event.data), None)
-                found[_who(event.data)] = event
+                before = found.pop(who := _who(event.data), event)
+                # a hook that a model starts names the same process, which guards itself all the same
+                itself = event.text("served") != HOOKS or before.text("served") == HOOKS
+                found[who] = event if itself else before
     found.pop(_who(but), None)
     there = [start for (pid, since), start in found.items() if pid and alive(pid, since)]
     if there:
