@@ -134,6 +134,20 @@ def test_a_process_for_each_call_records_what_judges_the_same(log: list[dict[str
     assert verdicts(fresh(), by_records(events, None)) == whole
 
 
+def test_an_answer_that_came_long_ago_is_known_to_the_letter() -> None:
+    """A process that lives took it in another way then, behind a failure, than it does now."""
+    long = "line\n" * 200
+    answers = ["no", long, "3 found", "nine\nten\n11", long]
+    fetch = {"type": "call", "tool": "fetch", "args": {"u": 1}}
+    events = full([{**fetch, "result": answer, "ok": answer != "no"} for answer in answers])
+    counted = []
+    for recorder in (None, Recorder()):
+        guard = fresh()
+        verdicts(guard, by_records(events, recorder))
+        counted.append([count.count for count in guard.counts()])
+    assert counted == [[2], [2]]
+
+
 class Recorder:
     """Takes records as a guard does: one for the whole session."""
 

@@ -110,8 +110,7 @@ def _key(asked: Asked, record: Record, exact: str) -> str:
     steady: str = record.get("n", "")
     if not steady:
         return asked.same.get(exact, exact) if asked.same else exact
-    if exact in asked.answers:
-        _link(asked, exact, steady, "")
+    _link(asked, exact, steady, "")  # the next such answer may come without
     return steady
 
 
