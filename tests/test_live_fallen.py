@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ import pytest
 import loopguard_core
 from interrupting import Interrupt, limited
 from loopguard_core import escape
+from loopguard_core.session import failing
 from loopguard_core.shim import LoopGuard
 from loopguard_core.store.door import open_store
 from sessions import loop, session, store_in
@@ -121,20 +123,29 @@ def driven(task: Coroutine[Any, Any, Any]) -> Any:
 
 @pytest.mark.parametrize("stopped", [True, False])
 def test_at_the_end_of_the_stack_a_call_is_judged_on_another_one(
-    stopped: bool, tmp_path: Path
+    stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    real, there = failing.elsewhere, list[bool]()
+
+    def noted(what: object, act: Callable[[], object]) -> object:
+        there.append((found := real(what, act)) is not None)
+        return found
+
+    monkeypatch.setattr(failing, "elsewhere", noted)
+
     def at(depth: int, act: Callable[[], object]) -> object:
         return act() if depth <= 0 else at(depth - 1, act)
 
-    for room in range(4, 70, 3):
+    depth = len(inspect.stack(0))
+    for room in range(4, 34):
         place, ran = str(tmp_path / f"{room}.db"), list[int]()
         guard = LoopGuard(session="s", store=place, policy="graded", say=lambda line: None)
         fetch = guard.tool(ran.append, name="fetch")
         for n in range(2):
             fetch(0 if stopped else -n - 1)
         try:
-            at(sys.getrecursionlimit() - room - 60, lambda: fetch(0))  # noqa: B023
-        except RecursionError:
+            at(sys.getrecursionlimit() - depth - room, lambda: fetch(0))  # noqa: B023
+        except RecursionError:  # no room even to ask for it
             assert len(ran) == 2
         assert len(ran) == 2 or not stopped
         fetch(7)
@@ -145,6 +156,7 @@ def test_at_the_end_of_the_stack_a_call_is_judged_on_another_one(
         assert events[-1].type == "session_end"
         assert ran[-1] == 7
         assert [e.data["args"] for e in events if e.type == "call_start"][-1] == {"*": [7]}
+    assert any(there)
 
 
 @pytest.mark.parametrize("limit", ["x", float("nan"), float("inf"), [1], 10**400])
