@@ -147,6 +147,28 @@ def test_what_happens_when_nobody_answers_is_configured_and_shown(
     assert (request.unanswered, request.resolution) == (does, "expired")
 
 
+@pytest.mark.parametrize(
+    ("nobody", "ran"),
+    [
+        ({"block": "run", "halt": "refuse"}, [True, False]),
+        ({"block": "refuse", "halt": "run"}, [False, True]),
+    ],
+)
+def test_each_tier_has_an_answer_of_its_own_where_nobody_gives_one(
+    tmp_path: Path, nobody: dict[str, str], ran: list[bool]
+) -> None:
+    store = store_in(tmp_path)
+    tiers = {
+        "read": {"warn_at": 0, "block_at": 2, "halt_at": 0},
+        "write": {"warn_at": 0, "block_at": 0, "halt_at": 2},
+    }
+    ladder = {"graded": {"tools": tiers}}
+    with session(store, unanswered=nobody, policies=ladder) as live:
+        second = [[call(live, tool).run for _ in range(2)][-1] for tool in tiers]
+    assert second == ran
+    assert [r.unanswered for r in store.requests()] == list(nobody.values())
+
+
 @pytest.mark.parametrize("patience", [0, 0.05])
 def test_a_call_that_runs_unanswered_runs_each_time_and_leaves_nothing_to_approve(
     tmp_path: Path, patience: float

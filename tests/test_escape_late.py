@@ -228,6 +228,27 @@ def test_of_two_late_answers_at_once_the_first_stands_and_the_other_is_told(
         assert call(live).run == (first == "approve")
 
 
+@pytest.mark.parametrize("first", ["approve", "deny"])
+def test_who_answers_late_before_the_other_answer_can_be_seen_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    store = store_in(tmp_path)
+    decide = {"approve": escape.approve, "deny": escape.deny}
+    second = "deny" if first == "approve" else "approve"
+    with session(store_in(tmp_path), mode="enforce") as live:
+        loop(live, 3)
+        decide[first](store, "R1", by="you@desk")
+        monkeypatch.setattr(requests, "_own", set())  # it was another process
+        answer = store.read("s")[-1]
+        monkeypatch.setattr(time, "time", lambda: (answer.ts or 0) + 0.09)
+        with pytest.raises(escape.DecisionError, match="by you@desk in this moment"):
+            decide[second](store, "R1")
+        monkeypatch.setattr(time, "time", lambda: (answer.ts or 0) + 0.11)
+        assert decide[second](store, "R1").late
+        monkeypatch.undo()
+        assert call(live).run == (second == "approve")
+
+
 def test_a_late_answer_waits_for_no_quiet_moment_of_a_busy_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
