@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from loopguard_console.doctor.backtracking import takes_for_ever
 from loopguard_console.doctor.finding import OK, WRONG, Finding
 from loopguard_core.config import Config, ConfigError, load_config, without_functions
 from loopguard_core.policies.options import NotLoaded
 
 AREA = "configuration"
 _LINE = "mend that line"
+_BACKTRACKING = (
+    "let no repeat in it hold another one, or another way, that takes the same characters: (a+)+ is a+, "
+    r"(?:\w+\s?)+ is [\w\s]+; a repeat that gives nothing back (a++) is safe, too"
+)
 
 
 def configuration() -> tuple[Config, Finding]:
@@ -30,6 +35,10 @@ def configuration() -> tuple[Config, Finding]:
             config.changed(policy=name, policies=options).make_policy()
         except ConfigError as error:
             return config, Finding(AREA, WRONG, str(error), _LINE)
+    for pattern in config.redaction.patterns if config.redaction else ():
+        if takes_for_ever(pattern):
+            what = f"the redaction pattern {pattern.pattern!r} would take for ever on some texts, and agents with it"
+            return config, Finding(AREA, WRONG, what, _BACKTRACKING)
     where = config.place or "no file: the defaults hold"
     said = f"policy {config.policy_name}, mode {config.mode} ({where})"
     if idle:
