@@ -120,3 +120,92 @@ def test_a_server_that_cannot_be_asked_for_keeps_no_agent_from_beginning(tmp_pat
     got, said = run(tmp_path / "events.db", 0, store="postgresql://127.0.0.1:1/events")
     assert "was not run" in got[7]
     assert sum("in memory" in line for line in said) == 1
+
+
+CLOSED = """
+import json, os, sys, time
+from loopguard_core.shim import LoopGuard
+place, paced, taken = json.loads(sys.argv[1])
+said = []
+guard = LoopGuard("x", session="s", store=place, say=said.append, mode="enforce")
+search = guard.tool(lambda q: "page", name="search")
+for n in range(5):
+    search(n)
+os.closerange(3, 64)
+mine = [os.open(place + ".mine", os.O_RDWR | os.O_CREAT) for _ in range(taken)]
+time.sleep(paced)
+got = [search("same") for _ in range(8)]
+guard.close()
+print(json.dumps([got, said, os.stat(place + ".mine").st_size if taken else 0]))
+"""
+
+
+@pytest.mark.parametrize(("paced", "taken"), [(0.0, 0), (0.06, 0), (0.06, 8)])
+def test_a_program_that_closes_our_descriptors_is_guarded_on_in_memory_at_once(
+    paced: float, taken: int, tmp_path: Path
+) -> None:
+    place = tmp_path / "events.db"
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED, json.dumps([str(place), paced, taken])],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=9,  # SQLite itself would try for ten seconds
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    got, said, written = json.loads(done.stdout)
+    assert got[0] == "page" and "was not run" in got[7], "it stops a loop all the same"
+    failures = [line for line in said if "in memory" in line]
+    assert len(failures) == 1 and "has closed the file descriptors" in failures[0], said
+    assert not [line for line in said if "internal" in line]
+    assert written == 0, "nothing goes into a file that has their numbers now"
+    store = open_store(str(place))
+    assert store.calls_upto("s", store.last("s")) == 5
+
+
+REPLACED = """
+import json, os, resource, sys, time
+from loopguard_core.shim import LoopGuard
+place = sys.argv[1]
+said = []
+guard = LoopGuard("x", session="s", store=place, say=said.append)
+search = guard.tool(lambda q: "page", name="search")
+for n in range(5):
+    search(n)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+held = []
+while True:
+    try:
+        held.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        break
+os.rename(place, place + ".old")
+time.sleep(0.06)
+for n in range(5):
+    search(-n)
+for each in held:
+    os.close(each)
+guard.close()
+print(json.dumps(said))
+"""
+
+
+def test_a_store_that_is_replaced_while_no_descriptor_is_left_is_missed_in_full(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "events.db"
+    done = subprocess.run(
+        [sys.executable, "-c", REPLACED, str(place)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "internal" not in done.stdout
+    events = open_store(str(place)).read("s")
+    missing = sum(e.data["count"] for e in events if e.type == "gap")
+    calls = sum(e.type in ("call_start", "call_end") for e in events)
+    assert missing + calls == 1 + 10 + 10, "the start of the session, and ten calls"

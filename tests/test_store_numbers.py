@@ -73,6 +73,8 @@ def test_a_number_beyond_the_log_finds_what_is_there(store: Store, n: int) -> No
     assert store.next_change("s", n, back=True) == max((q for q in (3, 6) if q < n), default=0)
     assert [e.seq for e in store.gaps("s", n, 99)] == [q for q in (8,) if q > n]
     assert [e.seq for e in store.gaps("s", 0, n)] == [q for q in (8,) if q <= n]
+    assert [e.seq for e in store.gaps("s", -3, n)] == [q for q in (8,) if q <= n]
+    assert [e.seq for e in store.gaps("s", n, 5)] == []
     asked = store.requests()
     assert [r.request for r in store.requests(limit=n)] == [
         r.request for r in asked[max(0, 3 - max(n, 0)) :]

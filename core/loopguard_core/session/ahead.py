@@ -31,6 +31,6 @@ from loopguard_core.session import (
     returning,
     stopping,
 )
-from loopguard_core.store import failures, queueing, spool, tails, wake
+from loopguard_core.store import bulk, failures, queueing, spool, tails, wake
 
-__all__ = ["again", "apart", "crowd", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "known_words", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tables", "tails", "wake"]  # fmt: skip
+__all__ = ["again", "apart", "bulk", "crowd", "failing", "failures", "holding", "inheriting", "known_codes", "known_commands", "known_kinds", "known_words", "leaving", "losses", "owing", "progress", "prose", "queueing", "re", "restoring", "returning", "spool", "stopping", "tables", "tails", "wake"]  # fmt: skip

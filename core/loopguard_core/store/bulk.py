@@ -44,7 +44,7 @@ def encoder() -> Callable[[Mapping[str, Any]], str]:
     """
     try:
         from msgspec.json import Encoder
-    except ImportError:
+    except (ImportError, OSError):  # it is not there, or no descriptor is left to load it
         return rows.to_json
     encode = Encoder().encode
 

@@ -274,3 +274,18 @@ def anchor(path: str, file: FileId) -> int:
         return anchor
     os.close(anchor)
     return -1
+
+
+def has_name(anchor: int, file: FileId) -> bool | None:
+    """Whether the *file* that is named by *anchor* is still called something; None where *anchor* names it no more.
+
+    True where there is no anchor.
+    """
+    if anchor < 0:
+        return True
+    try:
+        found = os.fstat(anchor)
+    except OSError as error:
+        pass_on(error)
+        return None
+    return found.st_nlink > 0 if (found.st_dev, found.st_ino) == file else None

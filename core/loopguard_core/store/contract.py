@@ -338,6 +338,7 @@ class Store:
 
         Engines look through that part of the log, no more, and without payloads.
         """
+        after, upto = number(after), number(upto)
         part = self.read(session, after=after, limit=max(0, upto - after), payloads=False)
         return [event for event in part if event.type == "gap"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from loopguard_core.store.contract import CUT, TAKEN_BACK, Replaced
+from loopguard_core.store.contract import CUT, TAKEN_BACK, Replaced, StoreError
 from loopguard_core.store.paths import logs
 
 _FULL = (
@@ -111,3 +111,11 @@ def replaced(path: str, harm: str, kept: bool, *, left_open: bool = False) -> Re
     if error.kept:
         error.reason = CUT if harm else TAKEN_BACK
     return error
+
+
+def cut_off(path: str) -> StoreError:
+    """This process has no way to the store at *path* any more, nor will it have one."""
+    return StoreError(
+        f"this program has closed the file descriptors of the event store {path}, which it had not opened; "
+        "start it again to have its events recorded"
+    )

@@ -10,7 +10,7 @@ import os
 from _thread import RLock
 from time import perf_counter_ns
 
-from loopguard_core.clock import in_haste, monotonic_ns
+from loopguard_core.clock import in_haste
 from loopguard_core.interrupts import pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 #: How long a busy store is waited for in which nobody writes, in seconds; and after it has once been too long.
 PATIENCE = 0.8
 IMPATIENCE = 0.05
-#: Bytes of WAL above which whoever has the time writes it back; and above which a process that ends at
-#: once does, since the next one to open the file has to read what it left.
-WAL_SIZE = 4_000_000
-LEFT_BEHIND = 1_000_000
 #: Nanoseconds between two looks at the path of a file whose number of links can be watched.
 _LOOK = 50_000_000
-#: Bytes of WAL at which a writer writes it back by itself, where nobody else does, and after how many
-#: writes it looks.
+#: Bytes of WAL at which a writer writes it back where nobody else does, and after how many writes it looks.
 WAL_BOUND = 16_000_000
 _LOOK_AFTER = 0x7F
 
@@ -138,9 +133,15 @@ class Link:
 
         Not *watch*: no look whether the file is still there, since there was one a moment ago.
         """
-        if perf_counter_ns() >= self._sure_until or (watch and not os.fstat(self._anchor).st_nlink):
-            self.write(sql, parameters)
-            return
+        try:
+            if perf_counter_ns() >= self._sure_until or (
+                watch and not os.fstat(self._anchor).st_nlink
+            ):
+                self.write(sql, parameters)
+                return
+        except OSError:
+            self._anchored()
+            raise
         try:
             self._cursor.execute(sql, parameters)
         except sqlite3.IntegrityError:
@@ -227,42 +228,24 @@ class Link:
             return self._run(sql, parameters)
         if code_of(error) not in BUSY or db.in_transaction:
             raise self._failed(error) from None
-        from loopguard_core.store.queueing import Line  # only where many write
+        from loopguard_core.store.queueing import in_line  # only where many write
 
-        patience = int((IMPATIENCE if in_haste() else self._patience) * 1e9)
-        until = monotonic_ns() + patience
-        longest = until + connecting.LONGEST
-        line = Line(self.path)
         try:
-            while True:
-                line.wait()
-                try:
-                    cursor = db.execute(sql, parameters)
-                except sqlite3.IntegrityError:
-                    raise
-                except sqlite3.Error as again:
-                    if code_of(again) not in BUSY:
-                        raise self._failed(again) from None
-                    now = monotonic_ns()
-                    if now >= longest or (now >= until and not line.moves()):
-                        self._patience = IMPATIENCE
-                        raise self._failed(again) from None
-                    if now >= until:
-                        until = now + patience
-                else:
-                    self._patience = PATIENCE
-                    return cursor
-        finally:
-            line.leave()
+            patience = IMPATIENCE if in_haste() else self._patience
+            cursor = in_line(self.path, lambda: db.execute(sql, parameters), patience)
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as again:
+            if code_of(again) in BUSY:
+                self._patience = IMPATIENCE
+            raise self._failed(again) from None
+        self._patience = PATIENCE
+        return cursor
 
     def _failed(self, error: sqlite3.Error) -> StoreError:
         """What *error* means for a person; a damaged connection is let go, to be opened anew."""
         if code_of(error) not in BUSY:
-            for other in links.beside(self):
-                if (
-                    other.is_stale()
-                ):  # SQLite reads on in the log that it holds, in all of this process
-                    other.join_in("taken away", kept=False)
+            links.let_go_of_stale(self)
         if code_of(error) not in BUSY and self._db is not None:
             if not self.read_only and log.void(self.path, self._logs[0], self._mark, self._db):
                 self._harm = "cut"
@@ -300,14 +283,31 @@ class Link:
         """
         now = perf_counter_ns()
         if self._anchor >= 0 and now - self._looked < _LOOK:
-            return os.fstat(self._anchor).st_nlink > 0
+            return self._anchored()
         self._looked = now
+        self._anchored()
         if file_id(self.path) != self._file:
             self._harm = ""
             return False
         if self._db is not None and not self._db.in_transaction:
             self._check_version(self._db)
         return self.read_only or self._log_stands()
+
+    def _anchored(self) -> bool:
+        """True while the open file has a name. Raises ``StoreError`` where the descriptor that tells so is gone."""
+        named = connecting.has_name(self._anchor, self._file)
+        if named is None:
+            raise self._cut_off()
+        return named
+
+    def _cut_off(self) -> StoreError:
+        """The program closed what it had not opened, SQLite's descriptors too, which all of a process share: for good."""
+        from loopguard_core.store.failures import cut_off  # hardly ever
+
+        if self._db is not None:
+            _inherited.append(self._db)
+        self._db, self._anchor, self._sure_until, self.owner, self.closed = None, -1, 0, None, True
+        return cut_off(self.path)
 
     def _log_stands(self) -> bool:
         if tuple(map(file_id, logs(self.path))) != self._logs:
@@ -407,7 +407,7 @@ class Link:
         self._db = db
         self._cursor = db.cursor()  # making one for each insert costs as much as binding its values
 
-    def tidy(self, size: int = WAL_SIZE, *, cut: bool = False) -> None:
+    def tidy(self, size: int = log.WAL_SIZE, *, cut: bool = False) -> None:
         """Write a WAL of which more than *size* bytes are in use back into the file, if nobody is in the way.
 
         *cut*: so that nothing of it is left to read. Readers hold nothing between reads: what fails now works soon.
@@ -474,7 +474,7 @@ class Link:
 
     def leave(self) -> None:
         """Let go without closing: the last one to close a file would have to write back its WAL."""
-        self.tidy(LEFT_BEHIND, cut=True)
+        self.tidy(log.LEFT_BEHIND, cut=True)
         with self.lock:
             self.closed = True
 

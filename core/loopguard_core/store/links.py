@@ -30,6 +30,16 @@ def beside(link: Link) -> list[Link]:
     return [o for o in found if o is not link and os.path.realpath(o.path) == place]
 
 
+def let_go_of_stale(link: Link) -> None:
+    """Have other connections of this process to the file of *link* let go of a log that is not beside it any more.
+
+    SQLite reads on in the log that one of them holds, for all of the process.
+    """
+    for other in beside(link):
+        if other.is_stale():
+            other.join_in("taken away", kept=False)
+
+
 def _unheld() -> list[Link]:
     """The links whose locks the fork does not hold yet."""
     return [link for r in tuple(_links) if (link := r()) is not None and link not in _held]

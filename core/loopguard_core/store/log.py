@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     #: How a log stood: its bytes, the salts of its header, and where frames lie in a hole (-1: nowhere).
     Mark = tuple[int, bytes, int]
 
+#: Bytes of it above which whoever has the time writes it back; and above which a process that ends at
+#: once does, since the next one to open the file has to read what it left.
+WAL_SIZE = 4_000_000
+LEFT_BEHIND = 1_000_000
 #: Milliseconds that it waits for writers and readers to step aside.
 _STEP_ASIDE = 150
 # https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a header of 32 bytes, then frames, each a

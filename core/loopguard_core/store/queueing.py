@@ -13,12 +13,18 @@ from time import sleep
 from loopguard_core import files
 from loopguard_core.clock import in_haste, monotonic_ns
 from loopguard_core.interrupts import pass_on
+from loopguard_core.store import connecting
+from loopguard_core.store.driver import BUSY, code_of, sqlite3
 from loopguard_core.store.paths import last_written, logs
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # a system without it
     flock = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Nanoseconds after which one who stands in line looks at the store all the same: the head may be asleep.
 _OVERLOOKED = 20_000_000
@@ -72,3 +78,29 @@ class Line:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def in_line(path: str, run: Callable[[], sqlite3.Cursor], patience: float) -> sqlite3.Cursor:
+    """What *run* gives once the store at *path*, which was found busy, is free for it.
+
+    Raises ``sqlite3.Error``: what it says of another fault, or that the store is still busy after *patience* seconds
+    in which nobody wrote to it.
+    """
+    most = int(patience * 1e9)
+    until = monotonic_ns() + most
+    longest = until + connecting.LONGEST
+    line = Line(path)
+    try:
+        while True:
+            line.wait()
+            try:
+                return run()
+            except sqlite3.Error as error:
+                now = monotonic_ns()
+                stuck = now >= longest or (now >= until and not line.moves())
+                if stuck or code_of(error) not in BUSY:
+                    raise
+                if now >= until:
+                    until = now + most
+    finally:
+        line.leave()
