@@ -71,7 +71,9 @@ def test_a_session_that_is_deleted_under_a_waiting_agent_answers_it(tmp_path: Pa
     assert [e.type for e in desk.read("s")][:2] == ["session_start", "gap"]
 
 
-def test_a_message_of_the_human_leaves_the_request_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["approve", "deny"])
+def test_a_message_of_the_human_leaves_the_request_open(tmp_path: Path, name: str) -> None:
+    decide, runs = DECISIONS[name]
     desk = store_in(tmp_path)
 
     def later() -> None:
@@ -79,12 +81,12 @@ def test_a_message_of_the_human_leaves_the_request_open(tmp_path: Path) -> None:
         desk.append(Event("user_message", "s", ts=time.time(), data={"text": "also do this"}))
         time.sleep(0.1)
         assert resolution(desk, request) == ""
-        escape.approve(desk, request)
+        decide(desk, request)
 
     with session(store_in(tmp_path), unattended_wait_seconds=60) as live:
         loop(live, 2)
         with meanwhile(later):
-            assert call(live).run
+            assert call(live).run is runs
 
 
 def test_an_override_wins_over_a_latch_at_once(tmp_path: Path) -> None:
