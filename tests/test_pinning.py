@@ -93,6 +93,16 @@ def test_a_model_that_rewrites_breaks_or_deletes_the_file_loosens_nothing(
     assert len(said) == 1, "it is said once"
 
 
+def test_what_the_log_does_not_tell_of_the_settings_is_kept_as_well(host: Host) -> None:
+    write(host, f'{STRICT}[redaction]\nnever_store = ["Bash"]\n')
+    host.before("ls")
+    write(host, STRICT)
+    host.before("ls secrets")
+    started = [e for e in events(host) if e.type == "call_start"]
+    assert len(started) == 2
+    assert not [e for e in started if "ls" in str(e.data["args"])]
+
+
 def test_a_change_is_said_once_each_and_a_new_comment_is_none(host: Host) -> None:
     host.before("ls")
     write(host, f"# mine\n{STRICT}")
