@@ -260,3 +260,27 @@ def test_who_has_no_time_left_does_not_wait_for_a_busy_store(
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked by another process"):
             store.append(Event("note", "s"))
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_store_in_which_nothing_moves_is_waited_for_less_than_a_second_and_a_wanted_one_longer(
+    place: Path, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    stranger, store, now = locked(place), open_store(str(place)), [0.0]
+
+    def look(line: Line) -> None:
+        now[0] += 0.05
+        if moves and now[0] > 1.2:
+            stranger.rollback()
+
+    monkeypatch.setattr(queueing, "monotonic_ns", lambda: int(now[0] * 1e9))
+    monkeypatch.setattr(Line, "wait", look)
+    if moves:
+        monkeypatch.setattr(queueing, "last_written", lambda _: object())
+        assert store.append(Event("note", "s")) == 2
+    else:
+        with pytest.raises(StoreError, match="locked by another process"):
+            store.append(Event("note", "s"))
+        assert now[0] < 1
+    store.close()
+    stranger.close()
