@@ -146,6 +146,11 @@ def test_calls_that_have_no_end_are_found_however_long_ago_they_began(store: Sto
     store.append(end("early"))  # as another process may write it
     store.append(start("early"))
     assert [e.data["call"] for e in store.unended("s")] == ["c69"]
+    store.append(end("long before"))
+    for _ in range(70):
+        store.append(Event("note", "s"))
+    store.append(start("long before"))
+    assert [e.data["call"] for e in store.unended("s")] == ["c69"]
     assert store.unended("nobody") == []
 
 

@@ -71,7 +71,23 @@ def test_words_are_found_wherever_they_stand(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["", "   ", '"', "AND", "a OR b", "x*", "NEAR(", "-:^", "'; --", "(", "*"]
+    "words",
+    [
+        "",
+        "   ",
+        '"',
+        "AND",
+        "a OR b",
+        "x*",
+        "NEAR(",
+        "-:^",
+        "'; --",
+        "(",
+        "*",
+        "x\0",
+        '"x\0y"',
+        "\0",
+    ],
 )
 def test_any_words_may_be_searched(store: Store, words: str) -> None:
     call(store, "a", {"q": "plain"}, "plain")

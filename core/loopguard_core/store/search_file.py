@@ -211,7 +211,7 @@ def forget(store: Store, sessions: Sequence[str], *, again: bool = False) -> Non
 def _terms(words: str) -> str:
     """*words* in the language of FTS5; nothing in them is an operator there."""
     terms = []
-    for n, part in enumerate(words.split('"')):
+    for n, part in enumerate(words.replace("\0", " ").split('"')):  # SQLite reads as far as a NUL
         inside = [part] if n % 2 else part.split()
         terms += [f'"{term}"*' for term in inside if any(c.isalnum() or c == "_" for c in term)]
     return " AND ".join(terms)

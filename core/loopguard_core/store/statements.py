@@ -73,10 +73,10 @@ late AS (SELECT e.id, e.call, e.type FROM one JOIN event AS e ON e.id > one.file
   WHERE e.call IS NOT NULL)
 SELECT {LEAN} FROM (
   SELECT c.id, c.call FROM one JOIN called AS c ON c.sid = one.id AND c.ended = 0
-    WHERE NOT EXISTS (SELECT 1 FROM called AS x WHERE x.sid = c.sid AND x.call = c.call AND x.ended = 1)
   UNION SELECT id, call FROM late WHERE type = 'call_start'
 ) AS begun JOIN event AS e ON e.id = begun.id
-WHERE begun.call NOT IN (SELECT call FROM late WHERE type = 'call_end') ORDER BY e.id"""
+WHERE NOT EXISTS (SELECT 1 FROM called AS x WHERE x.sid = e.sid AND x.call = begun.call AND x.ended = 1)
+  AND begun.call NOT IN (SELECT call FROM late WHERE type = 'call_end') ORDER BY e.id"""
 
 SESSIONS = f"""
 SELECT s.name, e.seq, {schema.LAST_SIGN}, e.calls, e.worst, e.ended, (SELECT ts FROM event WHERE id = {schema.FIRST}),
