@@ -107,6 +107,8 @@ def test_a_session_begins_without_a_store(tmp_path: Path) -> None:
     with LiveSession(config, "s", say=said.append) as live:
         assert [d.run for d in loop(live, 3)] == [True, True, False]
     assert len([line for line in said if "in memory" in line]) == 1
+    (refused,) = [line for line in said if "call refused" in line]
+    assert f"loopguard-console --store {config.store} " in refused, "not the store of others"
 
 
 def test_a_store_that_could_not_be_opened_is_tried_again(tmp_path: Path, impatient: None) -> None:

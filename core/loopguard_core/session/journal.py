@@ -84,6 +84,14 @@ class Journal:
         self._pause = _FIRST_PAUSE
         self._retry_at = self._failed_at = 0.0
 
+    @property
+    def place(self) -> str:
+        """Where the store is, also one that could not be opened yet; empty where there is none."""
+        store = self.store if self.away is None else self.away.server
+        if store is not None:
+            return store.place
+        return "" if self._doors is None else self._doors.place
+
     def event(self, type: str, data: dict[str, Any] | None = None) -> Event:
         """A new event of this session, now."""
         return Event(type, self.session, ts=time.time(), data=data)

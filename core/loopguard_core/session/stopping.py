@@ -15,6 +15,7 @@ from loopguard_core.session.owing import owe, owes
 from loopguard_core.session.waiting import Answer, Ticket, Waiting
 from loopguard_core.store.contract import StoreError, Taken
 from loopguard_core.store.paths import ENVIRONMENT, default_store
+from loopguard_core.urls import MISNAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,11 +109,9 @@ class Stops:
 
     def _elsewhere(self) -> str:
         """Where the store is, unless a console finds it where it looks by itself."""
-        away = self._journal.away
-        store = self._journal.store if away is None else away.server
         usual = {name: text for name, text in os.environ.items() if name != ENVIRONMENT}
-        place = "" if store is None else store.place
-        return "" if place == default_store(usual) else place
+        place = self._journal.place
+        return "" if place in (default_store(usual), MISNAMED) else place
 
     def _halted(self) -> str:
         """The scope of the human's halt that stands: ``session``, else ``turn``."""
