@@ -164,3 +164,34 @@ def test_threads_and_a_busy_human_leave_a_log_that_replays(tmp_path: Path) -> No
     assert guard.open_calls() == []
     starts = [e for e in desk.read("s") if e.type == "call_start"]
     assert len(starts) == 160
+
+
+@pytest.mark.parametrize("attach", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_was_recorded_for_another_policy_is_read_and_not_taken_for_one_call(
+    policy: str, attach: bool, tmp_path: Path
+) -> None:
+    """A configuration that was changed in a turn, and two guards of one session that judge by different policies."""
+    first = Config({"policy": "progress" if policy == "hermes" else "hermes"})
+    config = Config({"policy": policy, "policies": {policy: POLICIES[policy]}})
+
+    def joined(config: Config) -> LiveSession:
+        return LiveSession(config, "s", store=store, attach=attach, resumed=not attach, say=print)
+
+    def counted() -> list[str]:
+        guard = Guard(config.make_policy(), digester=Digester(machine_key(store.place)))
+        for event in store.read("s"):
+            guard.apply(event)
+        return counts(guard)
+
+    store = store_in(tmp_path)
+    one = joined(first)
+    for n in range(20):
+        call(one, "read", {"page": n}, f"page {n}")
+    call(one, "read", {"page": 3}, "page 3")
+    other = joined(config)
+    assert counts(other.guard) == counted()
+    for n in range(20):
+        call(one, "read", {"page": 100 + n}, f"page {100 + n}")
+    assert other.before("read", {"page": 200}).ruling.tier.word == "allow"
+    assert counts(other.guard) == counted()

@@ -16,7 +16,7 @@ from loopguard_core.clock import monotonic
 from loopguard_core.events import Event, Judged
 from loopguard_core.foreign import told
 from loopguard_core.session.away import Away, BeingSent, send
-from loopguard_core.session.rebuilding import rebuild, stands
+from loopguard_core.session.rebuilding import readable, rebuild, stands
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -165,7 +165,9 @@ class Journal:
         guard = self._fresh()
         kept = self.checkpoint
         if kept is not None and self.away is None and kept.load(guard):
-            for event in store.read(self.session, after=guard.seq, payloads=False):
+            after = guard.seq
+            later = store.read(self.session, after=after, payloads=False)
+            for event in readable(guard, store, self.session, after, later):
                 guard.apply(event)
                 if event.type in WORDS:
                     self.word = event
@@ -337,11 +339,11 @@ class Journal:
             elif not events and store.last(self.session) < self.guard.seq:
                 self.guard.seq = 0  # what waited here was forwarded
                 events = store.read(self.session, payloads=False)
+            if events:
+                for event in readable(self.guard, store, self.session, self.guard.seq, events):
+                    self._fold(event)
         except StoreError as error:
             self.fail(error)
-            return
-        for event in events:
-            self._fold(event)
 
     def write(self, store: Store, event: Event, expect: int | None = None) -> None:
         """Append; a store that is another one than before counts as ``Stale``, once it has begun anew."""
@@ -473,7 +475,8 @@ class Journal:
         away = self.away
         if away is None or away.server is None:
             return
-        for event in away.server.read(self.session, after=guard.seq, payloads=False):
+        later = away.server.read(self.session, after=guard.seq, payloads=False)
+        for event in readable(guard, away.server, self.session, guard.seq, later):
             guard.apply(event)
             word = event if event.type in WORDS else word
         if self._lossy:  # the guard in memory knows more than any log: only words are news to it

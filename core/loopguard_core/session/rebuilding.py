@@ -7,12 +7,14 @@ from loopguard_core.store.contract import WORDS, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from loopguard_core.guard import Guard
     from loopguard_core.store.contract import Store, Taken
 
 
 def rebuild(guard: Guard, store: Store, session: str) -> Event | None:
-    """Bring a fresh *guard* to where *session* stands, from stored records and not from payloads.
+    """Bring a fresh *guard* to where *session* stands, from stored records, which need no payloads.
 
     Folds the current turn, and of what came before only what still stands; everything where the policy's
     counters span turns. A grant with a budget needs the turns in which it was spent. Gives the latest
@@ -27,11 +29,25 @@ def rebuild(guard: Guard, store: Store, session: str) -> Event | None:
         standing = [e for e in standing if e.seq <= start]
         events = store.read(session, after=start, payloads=False)
     word = None
-    for event in (*standing, *events):
-        guard.apply(event)
-        if event.type in WORDS:
-            word = event
+    for part in (standing, readable(guard, store, session, start, events)):
+        for event in part:
+            guard.apply(event)
+            if event.type in WORDS:
+                word = event
     return word
+
+
+def readable(
+    guard: Guard, store: Store, session: str, after: int, events: list[Event]
+) -> Iterable[Event]:
+    """*events*, those of *session* behind *after* without payloads, as *guard* can fold them.
+
+    With payloads where calls among them were recorded for another policy, as before its configuration was changed or by
+    another process: without these, all would look alike to it. Raises ``StoreError``.
+    """
+    if any(event.type == "call_start" and guard.needs_payload(event) for event in events):
+        return store.read_all(session, after=after)
+    return events
 
 
 def stands(guard: Guard, taken: Taken, store: Store, session: str) -> bool:
