@@ -34,6 +34,24 @@ def test_a_second_answer_is_told_who_was_first(store: Store) -> None:
     assert (found.by, found.note) == ("you@here", "no")
 
 
+@pytest.mark.parametrize(
+    ("decide", "next_word"),
+    [
+        (lambda s, r: escape.approve(s, r), "an override lets more calls through"),
+        (lambda s, r: escape.modify(s, r, {"q": 2}), "an override lets more calls through"),
+        (lambda s, r: escape.deny(s, r), "an override lets the same call run all the same"),
+        (lambda s, r: escape.halt(s, request=r), "resume lets the agent go on"),
+    ],
+)
+def test_who_answers_once_more_is_told_what_can_still_be_done(
+    store: Store, decide: Callable[[Store, str], object], next_word: str
+) -> None:
+    request = ask(store)
+    decide(store, request)
+    with pytest.raises(escape.AlreadyDecided, match=f"{next_word}$"):
+        escape.approve(store, request)
+
+
 def test_an_answer_names_its_author(store: Store) -> None:
     request = ask(store)
     escape.approve(store, request)

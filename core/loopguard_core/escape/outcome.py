@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from loopguard_core.store.contract import Request, Session
 
 
+#: what a human can still do about a request that ended so
+_NOW = {
+    "approved": "; an override lets more calls through",
+    "modified": "; an override lets more calls through",
+    "denied": "; an override lets the same call run all the same",
+    "halted": "; resume lets the agent go on",
+}
+
+
 class DecisionError(Exception):
     """A decision that was not made: why, and what to do. Nothing was written."""
 
@@ -26,7 +35,8 @@ class AlreadyDecided(DecisionError):
         at = ""
         if request.resolved_ts is not None:
             at = time.strftime(" at %H:%M:%S", time.localtime(request.resolved_ts))
-        super().__init__(f"{request.request} is already {request.resolution}{by}{at}")
+        now = _NOW.get(request.resolution, "")
+        super().__init__(f"{request.request} is already {request.resolution}{by}{at}{now}")
 
 
 class Decided:
