@@ -15,18 +15,40 @@ from loopguard_core.store.paths import place_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TextIO
 
     from loopguard_core.config import Config
 
+#: the bytes of a line: so many a pipe that takes any takes at once
+_LINE = 4_000
+#: how long a full pipe is waited for, in seconds
+_MOMENT = 0.1
+
 
 def to_stderr(line: str) -> None:
-    """Tell the person one line, beside whatever the agent prints. It may hold names that others gave."""
+    """Tell the person one line, beside whatever the agent prints. It may hold names that others gave.
+
+    Where stderr is a pipe that nobody reads, the line is lost: it would hold the agent for ever.
+    """
+    text = f"loopguard: {plain(line, len(line))}"
+    if len(text) > _LINE // 4:
+        text = text.encode("utf-8", "backslashreplace")[:_LINE].decode("utf-8", "ignore")
     try:
-        sys.stderr.write(f"loopguard: {plain(line, len(line))}\n")
-        sys.stderr.flush()
+        if _takes(sys.stderr):
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
     except Exception as error:  # noqa: BLE001 - no stderr, a closed one or another: there is nobody to tell
         pass_on(error)
+
+
+def _takes(stream: TextIO) -> bool:
+    """Whether *stream* takes a line by now, as far as it can be known."""
+    try:
+        from select import select  # few processes say anything
+
+        return bool(select((), (stream.fileno(),), (), _MOMENT)[1])
+    except (ImportError, AttributeError, OSError, ValueError, TypeError):  # it is no descriptor
+        return True
 
 
 def key_for(place: str) -> bytes:
