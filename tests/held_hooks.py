@@ -71,7 +71,7 @@ def ended(hook: subprocess.Popen[bytes]) -> tuple[int, str, str]:
     assert hook.stdout and hook.stderr
     with hook.stdout as out, hook.stderr as err:
         said = out.read().decode() if not out.closed else "", err.read().decode()
-    assert "Traceback" not in said[1]
+    assert "Traceback" not in said[1], said[1]
     return hook.wait(timeout=60), *said
 
 
