@@ -13,7 +13,7 @@ import pytest
 
 from hooks import Host
 from loopguard_core.events import Event
-from loopguard_core.hook import missing
+from loopguard_core.session import missing
 from loopguard_core.store.door import open_store
 
 

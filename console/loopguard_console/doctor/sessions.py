@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
 from loopguard_console.liveness import gone, liveness
+from loopguard_console.losing import Losing
 from loopguard_console.render import counted
 from loopguard_core.inbox import abandoned, there
-from loopguard_core.session import reloading
+from loopguard_core.session import missing, reloading
 from loopguard_core.store.contract import Session, Store, StoreError
 
 AREA = "store"
@@ -19,7 +21,7 @@ MEND = "loopguard-console doctor --mend"
 def dead_weight(store: Store) -> list[Finding]:
     """Sessions and requests of processes that are gone."""
     try:
-        return [*_dead(store), *_orphans(store), *_outdated(store)]
+        return [*_dead(store), *_orphans(store), *_outdated(store), *_incomplete(store)]
     except StoreError as error:
         return [failure(error)]
 
@@ -52,14 +54,40 @@ def _orphans(store: Store) -> list[Finding]:
     return [Finding(AREA, WRONG, what, MEND)]
 
 
+def left_behind() -> list[Finding]:
+    """What processes could not record before they ended, and no other has said in a log yet."""
+    events, sessions, why = missing.waiting(os.environ)
+    if not events:
+        return []
+    what = (
+        f"{counted(events, 'event')} of {counted(sessions, 'session')} could not be recorded: {why}"
+    )
+    return [Finding(AREA, NOTE, what, "their logs say so once they go on")]
+
+
+def _incomplete(store: Store) -> list[Finding]:
+    """Sessions that run, and of which events are missing."""
+    losing = Losing()
+    losing.look(store, _running(store), math.inf)
+    if not losing.counts:
+        return []
+    events, names = sum(losing.counts.values()), list(losing.counts)
+    what = f"{counted(events, 'event')} {'is' if events == 1 else 'are'} missing from the log of "
+    what += f"{counted(len(names), 'session')} in use: {_some(names)}"
+    return [Finding(AREA, NOTE, what, "their agents said why; the rest is recorded")]
+
+
+def _running(store: Store) -> list[Session]:
+    now, host = time.time(), os.uname().nodename
+    return [s for s in store.sessions() if not s.ended and liveness(s, now, host) != "lost"]
+
+
 def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _outdated(store: Store) -> list[Finding]:
-    now, host = time.time(), os.uname().nodename
-    running = (s for s in store.sessions() if not s.ended and liveness(s, now, host) != "lost")
-    named = [s.session for s in running if reloading.outdated(s.session)]
+    named = [s.session for s in _running(store) if reloading.outdated(s.session)]
     if not named:
         return []
     what = f"the configuration changed and is not in force in {_some(named)}"

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from loopguard_console.doctor.finding import NOTE, OK, WRONG, Finding
-from loopguard_console.doctor.sessions import AREA, MEND, dead_weight, failure
+from loopguard_console.doctor.sessions import AREA, MEND, dead_weight, failure, left_behind
 from loopguard_console.render import size
 from loopguard_core import files
 from loopguard_core.store import link
@@ -32,10 +32,10 @@ def examine(place: str) -> list[Finding]:
     if is_url(place):
         from loopguard_console.doctor import database  # needs psycopg
 
-        return database.examine(place)
+        return [*database.examine(place), *left_behind()]
     if place == MISNAMED:
         return [failure(misnamed())]
-    return [*_of_file(Path(place)), *_version()]
+    return [*_of_file(Path(place)), *_version(), *left_behind()]
 
 
 def _of_file(path: Path) -> list[Finding]:

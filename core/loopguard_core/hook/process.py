@@ -273,13 +273,13 @@ class Hook:
     def _count(self, heard: Heard, why: str) -> None:
         """An event that the log does not get is counted for the next hook that can write to it."""
         if heard.session and heard.kind in (host.BEFORE, host.AFTER, host.TURN):
-            from loopguard_core.hook import missing  # only where something failed
+            from loopguard_core.session import missing  # only where something failed
 
             missing.count(heard.session, why, self.environ)
 
     def _own_up(self, heard: Heard, live: LiveSession) -> None:
         """Say in the log what earlier hooks of the session could not write."""
-        from loopguard_core.hook import missing
+        from loopguard_core.session import missing
 
         events, why = missing.claim(heard.session, self.environ)
         if events:

@@ -46,8 +46,7 @@ class Journal:
     *fresh* makes an empty guard; *say* tells the person one line; *doors* open a store that could not be opened before,
     and the spool; ``gone`` hears that something waits there. ``opening``: what a session start says of this process.
     ``word``: the latest human instruction that was folded. ``over``: the session ends. ``rebuilt``: the guard may not
-    know every call that is open in the log. ``owed``: what the log gets late (see ``owing``).
-    ``crowd``: above 0 where other processes write to the session, too (see ``crowd``).
+    know every call that is open in the log. ``owed``: what it gets late. ``crowd``: above 0 where other processes write to it.
     """
 
     def __init__(
@@ -88,9 +87,8 @@ class Journal:
     def place(self) -> str:
         """Where the store is, also one that could not be opened yet; empty where there is none."""
         store = self.store if self.away is None else self.away.server
-        if store is not None:
-            return store.place
-        return "" if self._doors is None else self._doors.place
+        where = self._doors if store is None else store
+        return "" if where is None else where.place
 
     def event(self, type: str, data: dict[str, Any] | None = None) -> Event:
         """A new event of this session, now."""
@@ -149,6 +147,10 @@ class Journal:
         why = {"reason": reason} if reason else {}
         self.add(self.event("session_start", {**self.opening(), "resumed": resumed, **why}), shared)
         self._begun = not self.failure
+        if resumed and self._begun:
+            from loopguard_core.session.owing import own_up  # few sessions are gone on with
+
+            own_up(self)
 
     def resume(self) -> bool:
         """Continue a session that the store knows: rebuild the guard. False where the store fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loopguard_core.foreign import told
 from loopguard_core.interrupts import pass_on
 from loopguard_core.serving import HOOKS, LEFT, PROCESS, living
+from loopguard_core.session.owing import leave_behind
 from loopguard_core.session.rebuilding import asked_about, left_open
 from loopguard_core.store.contract import Stale, StoreError
 
@@ -32,14 +33,15 @@ def leave(journal: Journal, stops: Callable[[], Stops], reason: str, *, beside: 
     for tries in range(_TRIES):
         try:
             if _left(journal, stops, beside=beside):
-                return
+                break
         except Exception as error:  # noqa: BLE001 - the agent must not fall over its guard
             pass_on(error)
             journal.say(f"internal error while the session ended: {told(error)}")
         end = journal.event("session_end", {"reason": reason})
         journal.add(end, once=tries < _TRIES - 1)
         if end.seq or journal.failure:
-            return
+            break
+    leave_behind(journal)
 
 
 def _has_ended(journal: Journal) -> bool:

@@ -6,10 +6,13 @@ could not be written is counted.
 
 from __future__ import annotations
 
+import os
 import time
 
 from loopguard_core.events import Event
 from loopguard_core.inbox import late_grant
+from loopguard_core.serving import HOOKS
+from loopguard_core.session import missing
 from loopguard_core.store.contract import Denied, Taken
 
 TYPE_CHECKING = False
@@ -52,6 +55,33 @@ def settle(journal: Journal, store: Store) -> Event | None:
     gap = journal.event("gap", {"count": journal.dropped, "reason": journal.failure})
     gap.seq = store.append(gap)
     return gap
+
+
+def leave_behind(journal: Journal) -> None:
+    """The session ends in this process while the store fails: what is missing is counted for the next one, and said."""
+    count = journal.dropped
+    if not (journal.failure and count) or _counts_for_itself(journal):
+        return
+    events = f"{count} event{'s' * (count > 1)} of {journal.session}"
+    journal.say(f"{events} could not be recorded before it ended here")
+    missing.count(journal.session, journal.failure, os.environ, count)
+    journal.dropped = 0  # an end that was interrupted comes again
+
+
+def own_up(journal: Journal) -> None:
+    """Say in the log what earlier processes of the session had to leave behind."""
+    if _counts_for_itself(journal):
+        return
+    count, why = missing.claim(journal.session, os.environ)
+    if count:
+        journal.add(journal.event("gap", {"count": count, "reason": why}))
+        if journal.failure:
+            missing.count(journal.session, why, os.environ, count)
+
+
+def _counts_for_itself(journal: Journal) -> bool:
+    """A hook does, event by event."""
+    return journal.opening().get("served") == HOOKS
 
 
 def _approve_late(store: Store, expired: Event) -> None:

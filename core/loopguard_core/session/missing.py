@@ -1,7 +1,8 @@
-"""Events that the hooks of a session could not write, counted until one of them gets at the store.
+"""Events that processes of a session could not write before they ended, counted until another gets at the store.
 
-A hook has no memory. It leaves a line in the person's state directory for each event that is missing from the log,
-the first with the reason; who can write to the log again says there how many that were.
+A hook has no memory, and who leaves takes theirs along. They leave a line in the person's state directory for each
+event that is missing from the log, the first with the reason; who can write to the log again says there how many
+that were.
 """
 
 from __future__ import annotations
@@ -57,6 +58,20 @@ def claim(session: str, environ: Mapping[str, str]) -> tuple[int, str]:
     except OSError:
         pass  # other sessions miss some, too
     return content.count(b"\n"), content.partition(b"\n")[0].decode("utf-8", "replace")
+
+
+def waiting(environ: Mapping[str, str]) -> tuple[int, int, str]:
+    """How many events nobody has said in a log yet, of how many sessions, and why the latest of these miss some."""
+    folder = os.path.join(state_folder(environ), FOLDER)
+    found = []
+    try:
+        for entry in os.scandir(folder):
+            content = files.read(entry.path)
+            found.append((entry.stat().st_mtime, content.count(b"\n"), content.partition(b"\n")[0]))
+    except OSError:
+        pass  # there is none, or it has just been claimed
+    why = max(found)[2].decode("utf-8", "replace") if found else ""
+    return sum(count for _, count, _ in found), len(found), why
 
 
 def _path(session: str, environ: Mapping[str, str]) -> str:
