@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from loopguard_console.doctor.finding import WRONG
+from loopguard_console.doctor.store import examine
 from loopguard_core.events import Event
 from loopguard_core.store import paths
 from loopguard_core.store.contract import StoreError
@@ -75,3 +77,18 @@ def test_a_key_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
     assert open_store(place).append(Event("note", "s")) == 1
     assert len(paths.machine_key(place)) == paths.KEY_BYTES
+
+
+def test_a_link_that_leads_nowhere_yet_is_no_fault_and_one_that_leads_to_itself_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "events.db"
+    link.symlink_to("real/events.db")
+    assert not [f for f in examine(str(link)) if f.state == WRONG]
+    open_store(str(link)).close()
+    assert (tmp_path / "real" / "events.db").is_file()
+    loop = tmp_path / "loop.db"
+    loop.symlink_to("loop.db")
+    (wrong,) = [f for f in examine(str(loop)) if f.state == WRONG]
+    assert "is a link, not a file" in wrong.what and "remove it" in wrong.mend

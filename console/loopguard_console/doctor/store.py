@@ -45,6 +45,9 @@ def _of_file(path: Path) -> list[Finding]:
             return _absent(path)
     except StoreError as error:
         return [failure(error)]
+    if not in_reach(path):  # a link that leads nowhere, where the first agent makes the store
+        wrong = files.odd_database(str(path))
+        return [failure(StoreError(wrong))] if wrong else _of_file(Path(os.path.realpath(path)))
     try:
         with contextlib.closing(open_store(str(path), create=False, read_only=True)) as store:
             found = dead_weight(store)

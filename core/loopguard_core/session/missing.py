@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LONGEST = 500
 #: Seconds after which nobody goes on with a session.
 _STALE = 60 * 86_400.0
+#: Seconds for which a person is told.
+_NEWS = 7 * 86_400.0
 
 
 def count(session: str, why: str, environ: Mapping[str, str], times: int = 1) -> None:
@@ -61,13 +63,16 @@ def claim(session: str, environ: Mapping[str, str]) -> tuple[int, str]:
 
 
 def waiting(environ: Mapping[str, str]) -> tuple[int, int, str]:
-    """How many events nobody has said in a log yet, of how many sessions, and why the latest of these miss some."""
+    """How many events of the last week nobody has said in a log yet, of how many sessions, and why of the latest."""
+    import time  # only where a person looks
+
     folder = os.path.join(state_folder(environ), FOLDER)
     found = []
     try:
         for entry in os.scandir(folder):
-            content = files.read(entry.path)
-            found.append((entry.stat().st_mtime, content.count(b"\n"), content.partition(b"\n")[0]))
+            written, content = entry.stat().st_mtime, files.read(entry.path)
+            if time.time() - written < _NEWS:
+                found.append((written, content.count(b"\n"), content.partition(b"\n")[0]))
     except OSError:
         pass  # there is none, or it has just been claimed
     why = max(found)[2].decode("utf-8", "replace") if found else ""
