@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from loopguard_core import escape
 from loopguard_core.config import Config
 from loopguard_core.guard import Guard
@@ -115,3 +117,25 @@ def test_a_changed_configuration_holds_at_the_next_call_of_a_hook(tmp_path: Path
     assert [e.data["mode"] for e in starts] == ["observe", "enforce", "observe"]
     ended = [e for e in events if e.type == "call_end" and e.data["call"] == running.call]
     assert ended[0].data["verdict"]["tier"] == "allow", "a call that ran meanwhile is judged"
+
+
+@pytest.mark.parametrize("hidden", [{}, {"never_store": ["search"]}, {"fields": ["token"]}])
+def test_calls_are_told_apart_by_what_the_log_does_not_hold(
+    tmp_path: Path, hidden: dict[str, Any]
+) -> None:
+    place = str(tmp_path / "events.db")
+
+    def run(name: str, tokens: list[str]) -> list[bool]:
+        """Each call by a process of its own."""
+        ran = []
+        for token in tokens:
+            config = Config({"policy": "graded", "redaction": hidden, "store": place})
+            live = LiveSession(config, name, attach=True, say=lambda line: None)
+            ran.append(call(live, args={"token": token}, result=f"password={token}").run)
+        return ran
+
+    same, other = "sk-live-4fQz8Lw2Xc7Vb1Nm", "sk-live-9pRt6Ky3Hd5Gs0Ja"
+    assert run("same", [same] * 3) == [True, True, False]
+    assert run("other", [same, other] * 3) == [True] * 6
+    stored = "".join(path.read_bytes().decode("latin-1") for path in tmp_path.glob("events.db*"))
+    assert same not in stored and other not in stored
