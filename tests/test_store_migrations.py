@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(
     with sqlite3.connect(place) as db:
         assert not db.execute("SELECT * FROM sqlite_master WHERE name = 'later'").fetchall()
     assert open_store(str(place)).last("s") == 1
+
+
+def test_all_steps_and_the_version_are_one_transaction(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tomorrow(monkeypatch)
+    for path in (place, place.with_name("new.db")):
+        said: list[str] = []
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.set_trace_callback(said.append)
+            assert "later" in migrations.migrate(db)
+        bounds = [n for n, sql in enumerate(said) if sql.startswith(("BEGIN", "COMMIT"))]
+        written = [
+            n for n, sql in enumerate(said) if sql.startswith(("CREATE", "PRAGMA user_version ="))
+        ]
+        assert len(bounds) == 2
+        assert bounds[0] < min(written) <= max(written) < bounds[1]
 
 
 def test_many_that_open_a_new_or_an_old_file_at_once_all_can(
