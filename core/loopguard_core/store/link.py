@@ -139,11 +139,10 @@ class Link:
             ):
                 self.write(sql, parameters)
                 return
+            self._cursor.execute(sql, parameters)
         except OSError:
             self._anchored()
             raise
-        try:
-            self._cursor.execute(sql, parameters)
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
