@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from traceback import extract_tb
 
@@ -109,3 +110,35 @@ def test_an_exception_that_takes_no_notes_reaches_the_agent_as_it_is(
 def test_a_store_that_can_be_no_path_is_a_wrong_setting(store: str) -> None:
     with pytest.raises(ConfigError, match="store is no path"):
         LoopGuard(store=store)
+
+
+@pytest.mark.parametrize("handled", ["while it is judged", "while it runs"])
+def test_a_handler_that_closes_the_guard_and_exits_says_nothing_of_a_store(
+    handled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program does that is asked to end."""
+    said: list[str] = []
+    guard = LoopGuard(session="s", store=tmp_path / "events.db", policy="graded", say=said.append)
+
+    def over(*_: object) -> None:
+        guard.close("terminated")
+        raise SystemExit
+
+    def tool(n: int) -> str:
+        if handled == "while it runs":
+            over()
+        return "text"
+
+    if handled == "while it is judged":
+        monkeypatch.setattr("loopguard_core.session.live.Payload", over)
+    with pytest.raises(SystemExit):
+        guard.tool(tool)(1)
+    monkeypatch.undo()
+    assert said == []
+    with closing(open_store(str(tmp_path / "events.db"))) as store:
+        events = store.read("s")
+    assert events[-1].type == "session_end"
+    ends = [e.data["outcome"] for e in events if e.type == "call_end"]
+    assert ends == (["pending"] if handled == "while it runs" else [])
+    guard.before_call("tool", {"n": 2})
+    assert "was closed" in said[0], "who uses a guard that is closed is told"

@@ -278,6 +278,8 @@ class Journal:
                 self.refold()
             raise
         except StoreError as error:
+            if self.over:  # it ended with the session, which was closed meanwhile
+                return verdict
             self.fail(error)
             if not self._put(event):
                 self.lost()

@@ -468,7 +468,7 @@ class LiveSession:
         from loopguard_core.session.again import name_of  # few calls are interrupted
 
         with self._lock:
-            if self._journal.undo():
+            if not self._ended and self._journal.undo():
                 digest = Payload(args, self._digester).digest
                 call, tool, message = self._met or call, text_of(tool), text_of(message)
                 self._stopped().abandon(name_of(self.guard, call, tool, digest, message))
@@ -477,8 +477,8 @@ class LiveSession:
         """*error* came in the middle of a step: nothing of it stays half done. False where that fails."""
         if self._brief and not isinstance(error, Exception):
             return False  # a process that serves one call ends with an interrupt, and has no time for it
-        with self._lock:
-            return self._journal.undo()
+        with self._lock:  # nothing is half done in a store that was closed
+            return (self._ended and self._owns_store) or self._journal.undo()
 
 
 _sessions: list[ref[LiveSession]] = []
