@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -12,11 +13,14 @@ import pytest
 
 from loopguard_console.doctor.finding import WRONG
 from loopguard_console.doctor.store import examine
+from loopguard_core.config import Config
 from loopguard_core.events import Event
+from loopguard_core.session.live import LiveSession
 from loopguard_core.store import paths
 from loopguard_core.store.contract import StoreError
 from loopguard_core.store.door import open_store
 from processes import environment
+from sessions import loop
 
 SHUT_OUT = """
 import os, sys
@@ -92,3 +96,21 @@ def test_a_link_that_leads_nowhere_yet_is_no_fault_and_one_that_leads_to_itself_
     loop.symlink_to("loop.db")
     (wrong,) = [f for f in examine(str(loop)) if f.state == WRONG]
     assert "is a link, not a file" in wrong.what and "remove it" in wrong.mend
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "it's", "new\nline'\\", "\x1b[31mred", "\udcff1", "\u202ertl", "\x85a", "日本"]
+)
+def test_the_command_that_lets_a_call_go_on_reaches_the_store_whatever_it_is_called(
+    tmp_path: Path, name: str
+) -> None:
+    said: list[str] = []
+    config = Config({"policy": "graded", "mode": "enforce", "store": str(tmp_path / name)})
+    with LiveSession(config, "s", say=said.append) as live:
+        loop(live, 3)
+    refused = next(line for line in said if "call refused" in line)
+    assert refused.isprintable()
+    named = refused.partition("loopguard-console --store ")[2].rpartition(" approve ")[0]
+    shell = ["bash", "-c", f"printf %s {named}"]
+    read = subprocess.run(shell, capture_output=True, env={"LC_ALL": "C.UTF-8"}, check=True)
+    assert os.fsdecode(read.stdout) == str(tmp_path / name)

@@ -197,10 +197,21 @@ def _console(store: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """*word* as a shell reads it as one word; one that a terminal does not print is spelled out."""
+    """*word* as a shell reads it as one word; what a terminal does not print is spelled out, as bash and zsh read it."""
     if all(c.isalnum() or c in "@%+=:,./-_" for c in word):
         return word
-    return plain("'" + word.replace("'", "'\\''") + "'", 4096)
+    if word.isprintable():
+        return "'" + word.replace("'", "'\\''") + "'"
+    return f"$'{''.join(map(_spelled, word))}'"
+
+
+def _spelled(c: str) -> str:
+    if c.isprintable():
+        return f"\\{c}" if c in "'\\" else c
+    code = ord(c)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is no text
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\U{code:08x}"
 
 
 def no_outcome(said: str, known: Iterable[str]) -> str:
