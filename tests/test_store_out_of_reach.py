@@ -68,6 +68,52 @@ def test_a_folder_that_may_not_be_entered_is_not_taken_for_one_without_a_store(b
     assert "SQLite" in doctor, "the rest is looked at as well"
 
 
+FOR_A_WHILE = """
+import os, sys, time
+from loopguard_core.session import journal
+from loopguard_core.shim import LoopGuard
+place, folder = sys.argv[1:]
+if os.geteuid() == 0:
+    os.chown(folder, 65534, 65534)
+journal._FIRST_PAUSE = 0.0
+with LoopGuard("a", session="warm", store=place + "-other", say=str) as guard:  # what is imported, once it is needed
+    guard.tool(lambda q: q)(1)
+if os.geteuid() == 0:
+    for name in os.listdir(folder):
+        os.chown(os.path.join(folder, name), 65534, 65534)
+    os.setuid(65534)
+with LoopGuard("a", session="s", store=place, say=print) as guard:
+    call = guard.tool(lambda q: q, name="t")
+    call(1)
+    os.chmod(folder, 0)
+    time.sleep(0.06)
+    call(2)
+    os.chmod(folder, 0o700)
+    time.sleep(0.06)
+    call(3)
+"""
+
+
+def test_a_store_out_of_reach_for_a_while_is_the_same_one_when_it_is_back() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place = f"{name}/events.db"
+        done = subprocess.run(
+            [sys.executable, "-c", FOR_A_WHILE, place, name],
+            env=environment(XDG_STATE_HOME=name),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        log = open_store(place).read("s")
+    assert done.stderr == ""
+    failed, back = done.stdout.splitlines()
+    assert "cannot look for the event store" in failed and "goes on in memory" in failed
+    assert back == "the event store is back; 2 events are missing from it"
+    kinds = ["session_start", "call_start", "call_end", "gap", "call_start", "call_end"]
+    assert [e.type for e in log] == [*kinds, "session_end"]
+    assert log[3].data["count"] == 2 and "cannot look" in log[3].text("reason")
+
+
 def test_a_key_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     place = str(tmp_path / "events.db")

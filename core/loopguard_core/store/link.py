@@ -15,7 +15,7 @@ from loopguard_core.interrupts import pass_on
 from loopguard_core.store import connecting, links, log
 from loopguard_core.store.contract import Replaced, StoreError
 from loopguard_core.store.driver import BUSY, code_of, sqlite3
-from loopguard_core.store.paths import Alone, file_id, logs, remove_logs, unlink_logs
+from loopguard_core.store.paths import Alone, file_id, is_there, logs, remove_logs, unlink_logs
 from loopguard_core.store.transaction import Transaction
 
 TYPE_CHECKING = False
@@ -283,11 +283,12 @@ class Link:
         now = perf_counter_ns()
         if self._anchor >= 0 and now - self._looked < _LOOK:
             return self._anchored()
-        self._looked = now
         self._anchored()
         if file_id(self.path) != self._file:
+            is_there(self.path)  # where nobody may look it is the same as ever
             self._harm = ""
             return False
+        self._looked = now
         if self._db is not None and not self._db.in_transaction:
             self._check_version(self._db)
         return self.read_only or self._log_stands()
