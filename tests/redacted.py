@@ -13,6 +13,9 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7Zq\n{}\n-----END RSA PR
 #: (what stands in the text, the secret in it)
 SECRETS = [
     ("export API_KEY={}", "sk-test-0123456789abcdef"),
+    ("export SHOP_TOKEN=\\\n{}", "hunter2hunter"),
+    ("tool --token \\\n    {} \\\n    --verbose", "hunter2hunter"),
+    ("tool --password \\\n  '{}' run", "hunter2hunter"),
     ("{}", "sk-ant-api03-AAAA1111bbbb2222cccc3333"),
     ("id {} in a line", "AKIAIOSFODNN7EXAMPLE"),
     ("AWS_SECRET={}", "AKIAEXAMPLEEXAMPLE"),

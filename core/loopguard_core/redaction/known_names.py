@@ -105,16 +105,18 @@ BEARER = Shape(
     *("bearer", "-----begin"),
 )
 
+#: The end of a line behind which a command goes on, as JSON spells it, and JSON inside JSON.
+_GOES_BELOW = r"(?:\\{3}){1,4}(?:r\\{1,4})?n\s{0,40}"
 _VALUE = rf"""(?x)(?![_-]?(?:type|count|limit|usage|url|uri|endpoint|name|expir|budget|ttl|len|file|path|policy
           |field|hint|id\b|manager|reset|required))
     (?P<rest>[A-Za-z0-9_-]{{0,40}})
     (?:(?P<key>")|{QUOTE}(?:\](?=\s?=\s?['\\]))?)?
     \s*(?::\s*(?:&(?:'static[ ])?)?[A-Za-z][\w.\[\]|]{{0,40}}\s(?==\s['\\])|(?:string|String|\[\]byte)\s(?==\s\\))?(?:=>|:=|==?|:|(?:%22)?%3[AaDd](?:%22)?)\s*
-    (?:[|>][+-]?(?:\\+[nr])+\s+)?
+    (?:[|>][+-]?(?:\\+[nr])+\s+|{_GOES_BELOW})?
     (?: (?:[bu$](?=\\*["'])|(?:[a-z]{{1,12}}\.)?(?:SecretStr|Secret|Password)\()?(?:(?P<three>\\+)"(?P=three)"(?=(?P=three)"[^"\\]))?(?P<q>(?P<b>(?(key)(?=")|(?:\\(?:\\\\)*(?=")|\\*(?=')|(?:(?<==)|(?<==\s))(?=`))))["'`])(?![${{<*%\[])
         (?P<quoted>{TEXT}++)(?P=q)
       | (?P<bare>(?![${{<*/\[]|%(?![0-9A-F]{{2}}))[^\s"'\\,;&<>(){{}}\[\]|`]{{3,}}+)(?![(\[]) )"""
-_FLAG = rf"""(?x)(?![_-]?(?:file|stdin|path|policy|url|env\b|command|helper|manager|store\b|reset|less))[\w-]{{0,40}}(?:\s{{1,8}}{QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
+_FLAG = rf"""(?x)(?![_-]?(?:file|stdin|path|policy|url|env\b|command|helper|manager|store\b|reset|less))[\w-]{{0,40}}(?:(?:\s{{0,8}}{_GOES_BELOW}|\s{{1,8}}){QUOTE}?|(?P<q>\\*["'])\s?,\s{{0,8}}(?P=q))
     (?P<word>[^\s"'\\$<{{*%-][^\s"'\\]*)"""
 # a list of values, as headers have
 _LIST = rf"""(?x)[A-Za-z0-9_-]{{0,40}}(?P<q>(?P<b>\\*)")\s*:\s*\[\s*
