@@ -16,7 +16,7 @@ from loopguard_core.clock import monotonic
 from loopguard_core.events import Event, Judged
 from loopguard_core.foreign import told
 from loopguard_core.session.away import Away, BeingSent, send
-from loopguard_core.session.rebuilding import readable, rebuild, stands
+from loopguard_core.session.rebuilding import later, readable, rebuild, stands
 from loopguard_core.store.contract import WORDS, Replaced, Stale, StoreError, Taken
 
 TYPE_CHECKING = False
@@ -167,9 +167,7 @@ class Journal:
         guard = self._fresh()
         kept = self.checkpoint
         if kept is not None and self.away is None and kept.load(guard):
-            after = guard.seq
-            later = store.read(self.session, after=after, payloads=False)
-            for event in readable(guard, store, self.session, after, later):
+            for event in later(guard, store, self.session):
                 guard.apply(event)
                 if event.type in WORDS:
                     self.word = event
@@ -479,8 +477,7 @@ class Journal:
         away = self.away
         if away is None or away.server is None:
             return
-        later = away.server.read(self.session, after=guard.seq, payloads=False)
-        for event in readable(guard, away.server, self.session, guard.seq, later):
+        for event in later(guard, away.server, self.session):
             guard.apply(event)
             word = event if event.type in WORDS else word
         if self._lossy:  # the guard in memory knows more than any log: only words are news to it

@@ -50,6 +50,12 @@ def readable(
     return events
 
 
+def later(guard: Guard, store: Store, session: str) -> Iterable[Event]:
+    """The events of *session* that *guard* has not folded, as it can fold them. Raises ``StoreError``."""
+    events = store.read(session, after=guard.seq, payloads=False)
+    return readable(guard, store, session, guard.seq, events)
+
+
 def stands(guard: Guard, taken: Taken, store: Store, session: str) -> bool:
     """True where *guard* stands as the log does, though it just folded an end that was *taken*: it knew the first.
 
