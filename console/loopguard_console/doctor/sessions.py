@@ -21,7 +21,8 @@ MEND = "loopguard-console doctor --mend"
 def dead_weight(store: Store) -> list[Finding]:
     """Sessions and requests of processes that are gone."""
     try:
-        return [*_dead(store), *_orphans(store), *_outdated(store), *_incomplete(store)]
+        found, running = [*_dead(store), *_orphans(store)], _running(store)
+        return [*found, *_outdated(running), *_incomplete(store, running)]
     except StoreError as error:
         return [failure(error)]
 
@@ -65,10 +66,10 @@ def left_behind() -> list[Finding]:
     return [Finding(AREA, NOTE, what, "their logs say so once they go on")]
 
 
-def _incomplete(store: Store) -> list[Finding]:
+def _incomplete(store: Store, running: list[Session]) -> list[Finding]:
     """Sessions that run, and of which events are missing."""
     losing = Losing()
-    losing.look(store, _running(store), math.inf)
+    losing.look(store, running, math.inf)
     if not losing.counts:
         return []
     events, names = sum(losing.counts.values()), list(losing.counts)
@@ -86,8 +87,8 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
 
-def _outdated(store: Store) -> list[Finding]:
-    named = [s.session for s in _running(store) if reloading.outdated(s.session)]
+def _outdated(running: list[Session]) -> list[Finding]:
+    named = [s.session for s in running if reloading.outdated(s.session)]
     if not named:
         return []
     what = f"the configuration changed and is not in force in {_some(named)}"
